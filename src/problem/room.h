@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What a mathematics room offers to the certifier: one descriptor a kernel. The certifier knows
+ * nothing of softmax or Taylor; it climbs the ladder through these functions. */
+#ifndef ATTEST_PROBLEM_ROOM_H
+#define ATTEST_PROBLEM_ROOM_H
+
+#include "../enclosure/enclosure.h"
+#include "problem.h"
+
+/* What a pass is asked for. */
+enum {
+  WANT_OUT = 1,
+  WANT_LSE = 2,
+  WANT_CONDITION = 4, /* a and s: the denominator of the backward error */
+  WANT_THEORY = 8     /* the a-priori bound of block->machine */
+};
+
+/* A declared machine model, for the a-priori bound (--arithmetic products=..,weights=..,
+ * accumulate=..,block=..,exp=..). Unit roundoffs are 2^-p of the named formats. */
+typedef struct {
+  attest_dtype products;   /* format in which q.k is accumulated and scores are kept */
+  attest_dtype weights;    /* format to which exponentials are rounded before they meet values */
+  attest_dtype accumulate; /* format in which p.v and the normaliser are accumulated */
+  int64_t block;           /* keys summed in one chain before the chain joins the running sum; 0: all */
+  int64_t super_block;     /* chains summed before they join the total; 0: no second level */
+  double exp_error;        /* relative error of the exponential, in unit roundoffs of products */
+} room_machine;
+
+/* Enclosures of `rows` x `width` elements of one output in double: the exact element lies within
+ * radius of x. NaN never appears; an infinite radius means "ask the next tier". For the backward
+ * error: a in [a_lo, a_hi], s in [s_lo, s_hi] (MATH: A = sum |p||v|, S = sum t |dx/dy|). */
+typedef struct {
+  int64_t width;        /* dv for out, 1 for lse */
+  double *x, *radius;   /* rows * width, row major */
+  double *a_lo, *a_hi;  /* with WANT_CONDITION, else untouched; may be NULL when not wanted */
+  double *s_lo, *s_hi;
+  double *theory;       /* with WANT_THEORY: the a-priori bound of |computed - exact|, rounded up */
+  unsigned char *class; /* measure_class of every element */
+} room_cells;
+
+typedef struct {
+  int64_t row, rows; /* rows row .. row + rows - 1 of the slice */
+  room_cells out, lse;
+  double *reach; /* a row: largest t_j over visible keys, from above; computed in one fixed
+                    sequential order so that it is the same on every instruction set */
+  const room_machine *machine;
+} room_block;
+
+/* One row in balls. x, a, s have dv entries (out) or 1 (lse). */
+typedef struct {
+  int64_t width;
+  arb_ptr x, a, s; /* a, s only with WANT_CONDITION */
+  unsigned char *class;
+} room_balls;
+
+void room_balls_init(room_balls *balls, int64_t width);
+void room_balls_clear(room_balls *balls);
+
+typedef struct problem_room {
+  const char *kernel;  /* "softmax" */
+  const char *theorem; /* "softmax_radius": basis=derived(softmax_radius) until it is proved */
+
+  /* Double tier. open prepares what all rows of a slice share (packed keys and values) and may be
+   * read by several threads at once; rows needs no locking. Memory is linear in the slice. */
+  attest_status (*open)(void **work, const attest_problem *problem, const problem_slice *slice,
+                        unsigned want, attest_error *error);
+  void (*rows)(room_block *block, const void *work, unsigned want);
+  void (*close)(void *work);
+  /* Second pass over one row: tight s_lo, s_hi of out (dv entries each) given x and radius of that
+   * row as `rows` returned them. */
+  void (*sensitivity)(double *s_lo, double *s_hi, const double *x, const double *radius,
+                      const void *work, int64_t row);
+
+  /* Double-double tier (float64 outputs): as x_hi + x_lo within radius; class as before. NULL: the
+   * room has none. */
+  void (*rows_dd)(double *x_hi, double *x_lo, double *radius, const void *work, int64_t row,
+                  int output);
+
+  /* Ball tier: any precision, one row of one output. Single-threaded, reentrant. */
+  attest_status (*ball)(room_balls *balls, const attest_problem *problem,
+                        const problem_slice *slice, int64_t row, int output, unsigned want,
+                        slong prec, attest_error *error);
+
+  /* Exact tier: whether sum_i coefficient[i] x[component[i]] = constant for the row: 1 yes, 0 no
+   * (then balls of enough precision decide the sign), -1 not known. n = 1 for lse. */
+  int (*linear_zero)(const attest_problem *problem, const problem_slice *slice, int64_t row,
+                     int output, int n, const int64_t component[], const fmpq *coefficient,
+                     const fmpq_t constant);
+
+  /* Where u t is not small: rigorous lower and upper bounds of the backward error of `got` by
+   * explicit perturbations (MATH section 7), in units of roundoff. */
+  attest_status (*backward_explicit)(measure_interval *value, const attest_problem *problem,
+                                     const problem_slice *slice, int64_t row, int output,
+                                     int64_t component, double got, double u_w, double u_s,
+                                     attest_error *error);
+
+  /* The fast kernel: fills out and, when its data is not NULL, lse; float32 or float64 by dtype of
+   * out. Deterministic: the same bits at any thread count and on every instruction set. */
+  attest_status (*kernel)(attest_tensor *out, attest_tensor *lse, const attest_problem *problem,
+                          attest_error *error);
+  /* The machine model of that kernel. */
+  room_machine (*machine)(attest_dtype dtype);
+} problem_room;
+
+#endif

@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* One runner for all unit tests. suites.h is generated from the file names. */
+#include "tests.h"
+
+#define TEST(name) void test_##name(Suite *suite);
+#include "suites.h"
+#undef TEST
+
+uint64_t tests_seed(void) {
+  const char *text = getenv("ATTEST_SEED");
+  return text ? strtoull(text, NULL, 0) : 1;
+}
+
+int main(void) {
+  printf("seed %llu (set ATTEST_SEED to change it)\n", (unsigned long long)tests_seed());
+  SRunner *runner = srunner_create(NULL);
+#define TEST(name)                                                                                 \
+  {                                                                                                \
+    Suite *suite = suite_create(#name);                                                            \
+    test_##name(suite);                                                                            \
+    srunner_add_suite(runner, suite);                                                              \
+  }
+#include "suites.h"
+#undef TEST
+  srunner_run_all(runner, CK_ENV);
+  int failed = srunner_ntests_failed(runner);
+  srunner_free(runner);
+  return failed ? EXIT_FAILURE : EXIT_SUCCESS;
+}
