@@ -1,65 +1,191 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
-# attest: see README.md. `make deps certify` on a fresh machine; `make deps check` runs the tests.
-BUILD ?= build
+# attest: see README.md. `make deps certify` on a fresh machine; `make help` lists the rest.
+ifeq ($(origin CC),default)
+CC = gcc
+endif
+PREFIX ?= /usr/local
+BUILD ?= $(if $(SAN),build-san,build)
 ROOMS ?= $(notdir $(patsubst %/,%,$(wildcard src/*/)))
-CC ?= gcc
 
-# Debian 12: FLINT 2.9 with Arb apart; Debian 13: FLINT 3 with Arb inside.
-ARB_LIBS = $(if $(wildcard /usr/include/flint/arb.h),,-lflint-arb)
-WARN = -Wall -Wextra -Wpedantic -Werror
-CFLAGS ?= -O2 -g
-ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(CFLAGS) -ffp-contract=off -fno-math-errno -fopenmp $(SANFLAGS)
-LDLIBS = $(ARB_LIBS) -lflint -lmpfr -lgmp -ljansson -lnettle -lm
-ifdef SAN
-SANFLAGS = -fsanitize=address,undefined -fno-omit-frame-pointer
+# ---- packages --------------------------------------------------------------------------------
+PACKAGES = gcc libc6-dev libflint-dev libmpfr-dev libgmp-dev libjansson-dev nettle-dev \
+  check pkg-config python3-numpy python3-mpmath
+PACKAGES_CLANG = clang libomp-dev
+PACKAGES_PEERS = python3-torch
+
+# Goals that must be over before anything is compiled: `make -j2 deps check`.
+FIRST = $(filter deps deps-clang deps-peers,$(MAKECMDGOALS))
+ifneq ($(filter clean,$(MAKECMDGOALS)),)
+.NOTPARALLEL:
 endif
 
-# Compiled once for each instruction set; the functions carry its name as suffix (see tensor/isa.h).
+# ---- flags -----------------------------------------------------------------------------------
+WARN = -Wall -Wextra -Wpedantic -Werror
+CFLAGS ?= -O2 -g
+ALL_CFLAGS = -std=c11 -D_GNU_SOURCE $(WARN) $(CPPFLAGS) $(CFLAGS) -ffp-contract=off \
+  -fno-math-errno -fopenmp $(SAN_CFLAGS)
+ifneq ($(SAN),)
+SAN_CFLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+export ASAN_OPTIONS ?= detect_leaks=1:abort_on_error=1:strict_string_checks=1
+export UBSAN_OPTIONS ?= print_stacktrace=1:abort_on_error=1
+export CK_TIMEOUT_MULTIPLIER ?= 20
+endif
+
+# These ask the compiler, so they stay unexpanded until a recipe runs, after `deps`.
+# FLINT 2 (Debian 12) leaves Arb to a library of its own; FLINT 3 (Debian 13) has it inside.
+preprocesses = $(CC) $(CPPFLAGS) $(CFLAGS) -fopenmp -E -x c - >/dev/null 2>&1
+ARB_LIBS = $(shell echo '\#include <flint/arb.h>' | $(preprocesses) || echo -lflint-arb)
+LDLIBS = $(ARB_LIBS) -lflint -lmpfr -lgmp -ljansson -lnettle -lm
+CHECK_LIBS = $(shell pkg-config --libs check)
+LINK = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
+
+# ---- sources ---------------------------------------------------------------------------------
+# Files *_isa.c are compiled once for each instruction set; their functions carry its name as
+# suffix (see tensor/isa.h).
 ISA_SOURCES = $(wildcard src/*/*_isa.c)
 ISAS = baseline $(if $(filter x86_64,$(shell uname -m)),avx2 avx512)
 isa_avx2 = -mavx2 -mfma -mf16c
-isa_avx512 = -mavx2 -mfma -mf16c -mavx512f -mavx512vl -mavx512dq -mavx512bw -mprefer-vector-width=512
+isa_avx512 = $(isa_avx2) -mavx512f -mavx512vl -mavx512dq -mavx512bw -mprefer-vector-width=512
 
-LIB_SOURCES = $(filter-out $(ISA_SOURCES),$(foreach r,$(filter-out verbs,$(ROOMS)),$(wildcard src/$(r)/*.c)))
+LIB_SOURCES = $(filter-out $(ISA_SOURCES),\
+  $(foreach r,$(filter-out verbs,$(ROOMS)),$(wildcard src/$(r)/*.c)))
 CMD_SOURCES = src/main.c $(wildcard src/verbs/*.c)
 TEST_SOURCES = tests/runner.c $(foreach r,$(ROOMS),$(wildcard tests/$(r)/test_*.c))
+BENCH_SOURCES = $(wildcard tests/bench/*.c)
+FORMATTED = $(wildcard src/*.[ch] src/*/*.[ch] tests/*.[ch] tests/*/*.[ch])
+
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
-isa_obj = $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(foreach r,$(ROOMS),$(filter src/$(r)/%,$(ISA_SOURCES)))))
+isa_obj = $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,\
+  $(foreach r,$(ROOMS),$(filter src/$(r)/%,$(ISA_SOURCES)))))
+LIB_OBJECTS = $(call obj,$(LIB_SOURCES)) $(isa_obj)
 
-all: $(BUILD)/attest
+# ---- goals -----------------------------------------------------------------------------------
+.PHONY: all deps deps-clang deps-peers certify check unit command bench install uninstall
+.PHONY: format format-check clean help FORCE
+.DELETE_ON_ERROR:
+MAKEFLAGS += --no-builtin-rules
 
-$(BUILD)/libattest.a: $(call obj,$(LIB_SOURCES)) $(isa_obj)
-	@rm -f $@
-	ar rcs $@ $^
+all: $(BUILD)/attest ## build the command, build/attest (the default)
 
-$(BUILD)/attest: $(call obj,$(CMD_SOURCES)) $(BUILD)/libattest.a
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDLIBS)
+deps: ## install the packages that building and testing need (apt-get, sudo when not root)
+	@.ci/deps $(PACKAGES)
+
+deps-clang: ## install clang and its OpenMP, for CC=clang
+	@.ci/deps $(PACKAGES_CLANG)
+
+deps-peers: ## install PyTorch (600 MB), which `make bench` compares with where it is present
+	@.ci/deps $(PACKAGES_PEERS)
+
+certify: $(BUILD)/attest ## certify the built-in kernels on the tensors of data/
+	$(BUILD)/attest certify --builtin
+
+check: $(BUILD)/run-tests $(BUILD)/attest ## run all tests (SAN=1: under sanitizers)
+	@status=0; $(BUILD)/run-tests || status=1; \
+	  tests/command/run $(BUILD)/attest || status=1; exit $$status
+
+unit: $(BUILD)/run-tests ## run the unit tests (ROOMS="tensor problem": of these rooms only)
+	@$(BUILD)/run-tests
+
+command: $(BUILD)/attest ## run the tests of the command
+	@tests/command/run $(BUILD)/attest
+
+bench: $(if $(BENCH_SOURCES),$(BUILD)/bench) ## measure speed, in nanoseconds a (query, key) pair
+	@$(if $(BENCH_SOURCES),$(BUILD)/bench,echo "there is no benchmark in tests/bench")
+
+# ---- compiling -------------------------------------------------------------------------------
+# V=1 prints whole commands.
+quiet = $(if $(V),,@printf '  %-4s %s\n' $(1) '$(2)'; )
+
+# The recipe of a file that is touched only when its text changes. "+": also under make -n, else
+# all that depends on it would look out of date there.
+if_changed = +@mkdir -p $(@D); printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n' $(1) >$@
+
+# Rebuilds all when the compiler or its flags change, and speaks up early when one is missing.
+$(BUILD)/flags: FORCE | $(FIRST)
+	+@command -v $(firstword $(CC)) >/dev/null || \
+	  { echo "$(CC) is missing: run \`make deps\`$(if $(findstring clang,$(CC)), deps-clang)" >&2; exit 1; }
+	$(call if_changed,'$(CC) $(ALL_CFLAGS)' "$$($(CC) --version | head -n 1)")
+
+$(BUILD)/headers: $(BUILD)/flags
+	@echo '#include <omp.h>' | $(preprocesses) || \
+	  { echo "$(CC) finds no omp.h: run \`make deps$(if $(findstring clang,$(CC)),-clang)\`" >&2; exit 1; }
+	@for header in flint/flint.h mpfr.h gmp.h jansson.h nettle/sha2.h; do \
+	  echo "#include <stdio.h>"; echo "#include <$$header>"; done | $(preprocesses) || \
+	  { echo "headers of FLINT, MPFR, GMP, Jansson or Nettle are missing: run \`make deps\`" >&2; exit 1; }
+	@touch $@
+
+# $(call compile,ISA): ISA is empty for ordinary sources.
+define compile
+	@mkdir -p $(@D)
+	$(call quiet,CC,$< $(1))$(CC) $(ALL_CFLAGS) $(if $(1),$(isa_$(1)) -DATTEST_ISA=$(1)) \
+	  -MMD -MP -c -o $@ $<
+endef
 
 define isa_rule
-$(BUILD)/%.$(1).o: %.c
-	@mkdir -p $$(@D)
-	$$(CC) $$(ALL_CFLAGS) $$(isa_$(1)) -DATTEST_ISA=$(1) -MMD -MP -c -o $$@ $$<
+$(BUILD)/%.$(1).o: %.c $(BUILD)/headers
+	$$(call compile,$(1))
 endef
 $(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
 
-$(BUILD)/%.o: %.c
-	@mkdir -p $(@D)
-	$(CC) $(ALL_CFLAGS) -MMD -MP -c -o $@ $<
+$(BUILD)/%.o: %.c $(BUILD)/headers
+	$(call compile)
 
-$(BUILD)/tests/suites.h: $(TEST_SOURCES)
-	@mkdir -p $(@D)
-	@for f in $(filter-out tests/runner.c,$(TEST_SOURCES)); do \
-	  b=$${f##*/test_}; echo "TEST($${b%.c})"; done > $@.tmp
-	@cmp -s $@.tmp $@ && touch $@ || mv $@.tmp $@
+# A source that goes must leave the archive too.
+$(BUILD)/objects: FORCE
+	$(call if_changed,'$(LIB_OBJECTS)')
 
-$(BUILD)/tests/runner.o: ALL_CFLAGS += -I$(BUILD)/tests
+$(BUILD)/libattest.a: $(LIB_OBJECTS) $(BUILD)/objects
+	@rm -f $@
+	$(call quiet,AR,$@)ar rcs $@ $(LIB_OBJECTS)
+
+$(BUILD)/attest: $(call obj,$(CMD_SOURCES)) $(BUILD)/libattest.a
+	$(call quiet,LINK,$@)$(LINK) $(LDLIBS)
+
+test_name = $(patsubst test_%,%,$(basename $(notdir $(1))))
+$(BUILD)/tests/suites.h: FORCE
+	$(call if_changed,$(foreach f,$(filter-out tests/runner.c,$(TEST_SOURCES)),'TEST($(call test_name,$(f)))'))
+
+$(BUILD)/tests/runner.o: private ALL_CFLAGS += -I$(BUILD)/tests
 $(BUILD)/tests/runner.o: $(BUILD)/tests/suites.h
 
 $(BUILD)/run-tests: $(call obj,$(TEST_SOURCES)) $(BUILD)/libattest.a
-	$(CC) $(ALL_CFLAGS) -o $@ $^ $(LDLIBS) -lcheck -lsubunit -lrt -lpthread
+	$(call quiet,LINK,$@)$(LINK) $(LDLIBS) $(CHECK_LIBS)
 
-unit: $(BUILD)/run-tests
-	$(BUILD)/run-tests
+$(BUILD)/bench: $(call obj,$(BENCH_SOURCES)) $(BUILD)/libattest.a
+	$(call quiet,LINK,$@)$(LINK) $(LDLIBS)
 
-.PHONY: all unit
--include $(shell find $(BUILD) -name '*.d' 2>/dev/null)
+-include $(patsubst %.o,%.d,$(LIB_OBJECTS) \
+  $(call obj,$(CMD_SOURCES) $(TEST_SOURCES) $(BENCH_SOURCES)))
+
+# ---- installing ------------------------------------------------------------------------------
+VERSION = $(shell sed -n 's/.*ATTEST_VERSION "\(.*\)"/\1/p' src/attest.h)
+DEST = $(DESTDIR)$(PREFIX)
+INSTALLED = bin/attest lib/libattest.a lib/pkgconfig/attest.pc include/attest.h \
+  share/man/man1/attest.1 share/attest
+
+install: $(BUILD)/attest ## install below PREFIX (/usr/local): command, library, header, data, manual
+	install -D -m 755 $(BUILD)/attest $(DEST)/bin/attest
+	install -D -m 644 $(BUILD)/libattest.a $(DEST)/lib/libattest.a
+	install -D -m 644 src/attest.h $(DEST)/include/attest.h
+	install -D -m 644 src/verbs/attest.1 $(DEST)/share/man/man1/attest.1
+	@mkdir -p $(DEST)/lib/pkgconfig
+	sed -e 's|@PREFIX@|$(PREFIX)|' -e 's|@VERSION@|$(VERSION)|' -e 's|@LIBS@|$(LDLIBS)|' \
+	  src/attest.pc.in >$(DEST)/lib/pkgconfig/attest.pc
+	@for f in $$(find data -type f); do install -D -m 644 $$f $(DEST)/share/attest/$$f || exit 1; done
+	@echo "installed attest $(VERSION) below $(DEST)"
+
+uninstall: ## remove what install put there
+	cd $(DEST) && rm -rf $(INSTALLED)
+
+# ---- housekeeping ----------------------------------------------------------------------------
+format: ## lay the sources out with clang-format
+	clang-format -i $(FORMATTED)
+
+format-check: ## fail when a source is not laid out as clang-format would
+	clang-format --dry-run --Werror $(FORMATTED)
+
+clean: ## remove all that was built
+	rm -rf build build-san $(BUILD)
+
+help: ## print this list
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22
