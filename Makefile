@@ -33,8 +33,9 @@ endif
 
 # These ask the compiler, so they stay unexpanded until a recipe runs, after `deps`.
 # FLINT 2 (Debian 12) leaves Arb to a library of its own; FLINT 3 (Debian 13) has it inside.
+HASH := \#
 preprocesses = $(CC) $(CPPFLAGS) $(CFLAGS) -fopenmp -E -x c - >/dev/null 2>&1
-ARB_LIBS = $(shell echo '\#include <flint/arb.h>' | $(preprocesses) || echo -lflint-arb)
+ARB_LIBS = $(shell echo '$(HASH)include <flint/arb.h>' | $(preprocesses) || echo -lflint-arb)
 LDLIBS = $(ARB_LIBS) -lflint -lmpfr -lgmp -ljansson -lnettle -lm
 CHECK_LIBS = $(shell pkg-config --libs check)
 LINK = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
@@ -103,7 +104,7 @@ if_changed = +@mkdir -p $(@D); printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n'
 # Rebuilds all when the compiler or its flags change, and speaks up early when one is missing.
 $(BUILD)/flags: FORCE | $(FIRST)
 	+@command -v $(firstword $(CC)) >/dev/null || \
-	  { echo "$(CC) is missing: run \`make deps\`$(if $(findstring clang,$(CC)), deps-clang)" >&2; exit 1; }
+	  { echo "$(CC) is missing: run \`make deps$(if $(findstring clang,$(CC)),-clang)\`" >&2; exit 1; }
 	$(call if_changed,'$(CC) $(ALL_CFLAGS)' "$$($(CC) --version | head -n 1)")
 
 $(BUILD)/headers: $(BUILD)/flags
