@@ -88,11 +88,13 @@ typedef struct problem_room {
                      const fmpq_t constant);
 
   /* Where u t is not small: rigorous lower and upper bounds of the backward error of `got` by
-   * explicit perturbations (MATH section 7), in units of roundoff. */
+   * explicit perturbations (MATH section 7), in units of roundoff. `quantum` is the absolute error
+   * allowed for each unit, 2^(emin-p) of the output's format; it enters as in the first-order
+   * denominator u_w A + u_s S + quantum. */
   attest_status (*backward_explicit)(measure_interval *value, const attest_problem *problem,
                                      const problem_slice *slice, int64_t row, int output,
                                      int64_t component, double got, double u_w, double u_s,
-                                     attest_error *error);
+                                     double quantum, attest_error *error);
 
   /* The fast kernel: fills out and, when its data is not NULL, lse; float32 or float64 by dtype of
    * out. Deterministic: the same bits at any thread count and on every instruction set. */
@@ -100,6 +102,14 @@ typedef struct problem_room {
                           attest_error *error);
   /* The machine model of that kernel. */
   room_machine (*machine)(attest_dtype dtype);
+
+  /* Ball tier for reference data: rows row .. row + rows - 1 of both outputs at once, where that is
+   * faster than row by row (blocked exact products): out has rows * dv balls and classes, lse rows.
+   * Single-threaded, reentrant. NULL: the room has only `ball`. */
+  attest_status (*ball_rows)(arb_ptr out, arb_ptr lse, unsigned char *out_class,
+                             unsigned char *lse_class, const attest_problem *problem,
+                             const problem_slice *slice, int64_t row, int64_t rows, slong prec,
+                             attest_error *error);
 } problem_room;
 
 #endif

@@ -25,7 +25,7 @@ int softmax_linear_zero(const attest_problem *problem, const problem_slice *slic
 attest_status softmax_backward_explicit(measure_interval *value, const attest_problem *problem,
                                         const problem_slice *slice, int64_t row, int output,
                                         int64_t component, double got, double u_w, double u_s,
-                                        attest_error *error);
+                                        double quantum, attest_error *error);
 /* ---- enclose.c (double) ------------------------------------------------------------------------------ */
 attest_status softmax_enclose_open(void **work, const attest_problem *problem,
                                    const problem_slice *slice, unsigned want, attest_error *error);
@@ -43,9 +43,18 @@ attest_status softmax_kernel(attest_tensor *out, attest_tensor *lse, const attes
 room_machine softmax_machine(attest_dtype dtype);
 attest_status softmax_machine_parse(room_machine *machine, const char *text, attest_error *error);
 
-/* Edge policy shared by all tiers: the class of every element of a row under `empty-row` and
- * `nonfinite ieee`. Returns 1 when the row is ordinary (all EXACT_FINITE and computed), 0 when
- * `class` (and for finite elements `value`, exact) is the whole answer. (special.c) */
+/* Edge policy shared by all tiers: the class of every element of a row (dv of them for out, 1 for
+ * lse) under `empty-row` and `nonfinite ieee`. (special.c)
+ *   1: an ordinary row, all EXACT_FINITE and to be computed from every visible key;
+ *   0: `class` and, for finite elements, `value` (exact) are the whole answer;
+ *   2: only the elements of class EXACT_FINITE are to be computed, from the visible keys of finite
+ *      score (nonfinite ieee): the ball tier does, cheaper tiers give an infinite radius;
+ *  -1: the row sees no key and empty-row is error: trouble.
+ * Under nonfinite error the visible elements are finite (problem_find_nonfinite has been asked).
+ * ieee, exact in the extended reals: a NaN score makes out and lse NaN; else a score of +infinity
+ * makes out NaN and lse +infinity; a score of -infinity has weight 0, and its v makes a component NaN
+ * where it is not finite (0 * inf); a finite score carries an infinite or NaN v into its component
+ * (both infinities: NaN); without a finite score and without a sink out is NaN and lse -infinity. */
 int softmax_special_row(unsigned char *class, double *value, const attest_problem *problem,
                         const problem_slice *slice, int64_t row, int output);
 
