@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include <flint/flint.h>
+#include <gmp.h>
+
+#include "verbs/verbs.h"
+
+/* FLINT has said what is wrong; files under way have temporary names and are never renamed. */
+static void give_up(void) {
+  _exit(EXIT_TROUBLE);
+}
+
+static void *gmp_allocate(size_t size) {
+  return flint_malloc(size);
+}
+static void *gmp_reallocate(void *block, size_t old_size, size_t size) {
+  (void)old_size;
+  return flint_realloc(block, size);
+}
+static void gmp_free(void *block, size_t size) {
+  (void)size;
+  flint_free(block);
+}
+
+int main(int argc, char **argv) {
+  flint_set_abort(give_up);
+  flint_set_num_threads(1);
+  mp_set_memory_functions(gmp_allocate, gmp_reallocate, gmp_free);
+  int status = verb_dispatch(argc, argv);
+  /* A full disk behind standard output must not read as success. */
+  if (fflush(stdout) || ferror(stdout)) {
+    perror("attest: standard output");
+    status = EXIT_TROUBLE;
+  }
+  flint_cleanup_master();
+  return status;
+}

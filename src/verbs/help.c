@@ -1,0 +1,104 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Help texts, all from the tables, and the table of verbs itself. */
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+#include "verbs.h"
+
+typedef struct {
+  const char *name;
+  int (*run)(int argc, char **argv);
+  const char *summary;
+} verb;
+
+static const verb verbs[] = {
+    {"check", verb_check, "certify or refute what a kernel returned"},
+    {"certify", verb_certify, "certify the built-in kernels on real and synthetic tensors"},
+    {"reference", verb_reference, "write exact results, as decimals or correctly rounded"},
+    {"inspect", verb_inspect, "say what a tensor file holds"},
+    {"kernels", verb_kernels, "list the kernels"},
+};
+static const size_t verb_count = sizeof verbs / sizeof *verbs;
+
+#define COLUMN 30
+
+/* "  --name ARGUMENT      text" with the text in its column. */
+static void print_flag(const char *name, const char *argument, const char *text) {
+  int width = printf("  --%s%s%s", name, *argument ? " " : "", argument);
+  if (width >= COLUMN) width = printf("\n") - 1;
+  printf("%*s%s\n", COLUMN - width, "", text);
+}
+
+static void print_verb_flags(const verb_flag *flags, size_t count) {
+  for (size_t i = 0; i < count; i++)
+    print_flag(flags[i].name, flags[i].argument ? flags[i].argument : "", flags[i].help);
+}
+
+static void print_params(void) {
+  for (size_t i = 0; i < problem_param_count; i++) {
+    const problem_param *p = &problem_params[i];
+    print_flag(p->name, p->syntax, p->help);
+    if (*p->aliases) printf("%*s(also %s)\n", COLUMN, "", p->aliases);
+  }
+}
+
+static void print_tensors(unsigned accepts) {
+  static const struct {
+    const char *name, *text;
+  } tensors[] = {{"q", "queries"}, {"k", "keys"}, {"v", "values"}};
+  for (size_t i = 0; i < sizeof tensors / sizeof *tensors; i++)
+    print_flag(tensors[i].name, "F[:NAME]", tensors[i].text);
+  if (accepts & VERB_OUTPUTS) {
+    print_flag("out", "F[:NAME]", "the output that the kernel returned");
+    print_flag("lse", "F[:NAME]", "the log-sum-exp that it returned");
+  }
+}
+
+void verb_help_print(const verb_definition *definition) {
+  printf("usage: %s\n\n%s\n", definition->usage, definition->summary);
+  if (definition->example) printf("\nexample:\n%s\n", definition->example);
+  if (definition->accepts & VERB_PROBLEM) {
+    printf("\ntensors (.npy or .safetensors):\n");
+    print_tensors(definition->accepts);
+  }
+  printf("\nflags:\n");
+  print_verb_flags(definition->flags, definition->flag_count);
+  if (definition->accepts & VERB_PROBLEM)
+    print_verb_flags(verb_problem_flags, verb_problem_flag_count);
+  print_flag("help", "", "this text");
+  if (definition->accepts & VERB_PROBLEM) {
+    printf("\nparameters of the problem:\n");
+    print_params();
+  }
+}
+
+static void print_usage(FILE *stream) {
+  fprintf(stream, "attest certifies the numerics of attention kernels (forward pass only).\n\n"
+                  "usage: attest VERB [arguments]\n\n");
+  for (size_t i = 0; i < verb_count; i++)
+    fprintf(stream, "  %-10s %s\n", verbs[i].name, verbs[i].summary);
+  fprintf(stream,
+          "\nattest VERB --help explains a verb; attest --version prints the version.\n"
+          "exit status: 0 all holds, 1 something is refuted, 2 trouble, 3 something is undecided\n"
+          "\nexample:\n"
+          "  attest check softmax --q q.npy --k k.npy --v v.npy --out out.npy --causal top-left\n");
+}
+
+int verb_dispatch(int argc, char **argv) {
+  if (argc < 2) {
+    print_usage(stderr);
+    return EXIT_TROUBLE;
+  }
+  if (!strcmp(argv[1], "--help") || !strcmp(argv[1], "-h") || !strcmp(argv[1], "help")) {
+    print_usage(stdout);
+    return EXIT_HOLDS;
+  }
+  if (!strcmp(argv[1], "--version")) {
+    printf("attest %s\n", ATTEST_VERSION);
+    return EXIT_HOLDS;
+  }
+  for (size_t i = 0; i < verb_count; i++)
+    if (!strcmp(argv[1], verbs[i].name)) return verbs[i].run(argc - 1, argv + 1);
+  return verb_usage_error("unknown verb %s: attest --help lists the verbs", argv[1]);
+}
