@@ -57,7 +57,7 @@ void room_balls_init(room_balls *balls, int64_t width);
 void room_balls_clear(room_balls *balls);
 
 typedef struct problem_room {
-  const char *kernel;  /* "softmax" */
+  const char *name;    /* of the kernel: "softmax" */
   const char *theorem; /* "softmax_radius": basis=derived(softmax_radius) until it is proved */
 
   /* Double tier. open prepares what all rows of a slice share (packed keys and values) and may be
