@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* One row of softmax attention in balls, from exact inputs, at any precision. */
+#include <stdlib.h>
+
+#include "row.h"
+
+/* The conditioning of lse: A = |lse|, S = sum p t; in base 2 lse is divided by ln 2 and so is S,
+ * for d(lse)/d(score j) = p_j / ln 2. */
+static void row_lse(room_balls *balls, const softmax_row *r, const arb_t sum, const arb_t max,
+                    const attest_problem *problem, unsigned want) {
+  slong prec = r->prec;
+  arb_t ln2;
+  arb_init(ln2);
+  arb_log(balls->x, sum, prec);
+  arb_add(balls->x, balls->x, max, prec);
+  if (want & WANT_CONDITION) {
+    arb_dot(balls->s, NULL, 0, r->score, 1, r->t, 1, r->count, prec);
+    arb_div(balls->s, balls->s, sum, prec);
+  }
+  if (problem->values.lse_base == 2) {
+    arb_const_log2(ln2, prec);
+    arb_div(balls->x, balls->x, ln2, prec);
+    if (want & WANT_CONDITION) arb_div(balls->s, balls->s, ln2, prec);
+  }
+  if (want & WANT_CONDITION) arb_abs(balls->a, balls->x);
+  arb_clear(ln2);
+}
+
+/* Scratch of the passes over the values. */
+typedef struct {
+  arb_ptr values; /* a block of keys x dv */
+  double *buffer; /* dv */
+  arb_t term;
+} value_block;
+
+static int value_block_init(value_block *b, const problem_slice *slice) {
+  b->buffer = malloc((size_t)(slice->dv + 1) * sizeof *b->buffer);
+  if (!b->buffer) return -1;
+  b->values = _arb_vec_init(SOFTMAX_BALL_BLOCK * slice->dv);
+  arb_init(b->term);
+  return 0;
+}
+
+static void value_block_clear(value_block *b, const problem_slice *slice) {
+  free(b->buffer);
+  _arb_vec_clear(b->values, SOFTMAX_BALL_BLOCK * slice->dv);
+  arb_clear(b->term);
+}
+
+/* x = sum p v and, when wanted, a = sum p |v|; one key without a sink gives v itself, exactly. */
+static void row_means(room_balls *balls, const softmax_row *r, value_block *b, const arb_t sum,
+                      const problem_slice *slice, unsigned want) {
+  int64_t dv = slice->dv;
+  int alone = r->count == 1 && r->keys.count == 1;
+  for (int64_t first = 0; first < r->keys.count; first += SOFTMAX_BALL_BLOCK) {
+    int64_t n = r->keys.count - first;
+    if (n > SOFTMAX_BALL_BLOCK) n = SOFTMAX_BALL_BLOCK;
+    softmax_row_values(b->values, b->buffer, r, slice, balls->class, first, n);
+    for (int64_t c = 0; c < dv; c++)
+      arb_dot(balls->x + c, balls->x + c, 0, b->values + c, dv, r->score + first, 1, n, r->prec);
+    if (alone) _arb_vec_set(balls->x, b->values, dv);
+    if (!(want & WANT_CONDITION)) continue;
+    for (int64_t i = 0; i < n * dv; i++)
+      arb_abs(b->values + i, b->values + i);
+    for (int64_t c = 0; c < dv; c++)
+      arb_dot(balls->a + c, balls->a + c, 0, b->values + c, dv, r->score + first, 1, n, r->prec);
+  }
+  for (int64_t c = 0; c < dv; c++) {
+    if (!alone) arb_div(balls->x + c, balls->x + c, sum, r->prec);
+    if (want & WANT_CONDITION) arb_div(balls->a + c, balls->a + c, sum, r->prec);
+  }
+}
+
+/* s = sum p t |v - x|, the sink (v = 0) included; the weights in r->score become p t. */
+static void row_sensitivity(room_balls *balls, softmax_row *r, value_block *b, const arb_t sum,
+                            const problem_slice *slice) {
+  int64_t dv = slice->dv;
+  for (int64_t n = 0; n < r->count; n++)
+    arb_mul(r->score + n, r->score + n, r->t + n, r->prec);
+  for (int64_t first = 0; first < r->keys.count; first += SOFTMAX_BALL_BLOCK) {
+    int64_t n = r->keys.count - first;
+    if (n > SOFTMAX_BALL_BLOCK) n = SOFTMAX_BALL_BLOCK;
+    softmax_row_values(b->values, b->buffer, r, slice, balls->class, first, n);
+    for (int64_t i = 0; i < n; i++)
+      for (int64_t c = 0; c < dv; c++) {
+        arb_sub(b->term, b->values + i * dv + c, balls->x + c, r->prec);
+        arb_abs(b->term, b->term);
+        arb_addmul(balls->s + c, b->term, r->score + first + i, r->prec);
+      }
+  }
+  for (int64_t c = 0; c < dv; c++) {
+    if (r->count > r->keys.count) {
+      arb_abs(b->term, balls->x + c);
+      arb_addmul(balls->s + c, b->term, r->score + r->keys.count, r->prec);
+    }
+    arb_div(balls->s + c, balls->s + c, sum, r->prec);
+  }
+}
+
+static attest_status row_out(room_balls *balls, softmax_row *r, const arb_t sum,
+                             const problem_slice *slice, unsigned want, attest_error *error) {
+  value_block b;
+  if (value_block_init(&b, slice))
+    return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory for one row of %lld values",
+                       (long long)slice->dv);
+  row_means(balls, r, &b, sum, slice, want);
+  if (want & WANT_CONDITION) row_sensitivity(balls, r, &b, sum, slice);
+  value_block_clear(&b, slice);
+  return ATTEST_OK;
+}
+
+static attest_status ordinary_row(room_balls *balls, const attest_problem *problem,
+                                  const problem_slice *slice, int64_t row, int output,
+                                  unsigned want, slong prec, attest_error *error) {
+  softmax_row r;
+  attest_status status =
+      softmax_row_init(&r, problem, slice, row, (want & WANT_CONDITION) != 0, prec, error);
+  if (status) return status;
+  arb_t sum, max;
+  arb_init(sum);
+  arb_init(max);
+  softmax_row_weights(&r, sum, max);
+  if (output == OUTPUT_LSE)
+    row_lse(balls, &r, sum, max, problem, want);
+  else
+    status = row_out(balls, &r, sum, slice, want, error);
+  arb_clear(sum);
+  arb_clear(max);
+  softmax_row_clear(&r);
+  return status;
+}
+
+attest_status softmax_empty_row_trouble(const problem_slice *slice, int64_t row,
+                                        attest_error *error) {
+  return attest_fail(error, ATTEST_ERR_INPUT,
+                     "sequence %lld, query head %lld: row %lld sees no key and empty-row is error; "
+                     "set empty-row to zero or nan, or let the row see a key",
+                     (long long)slice->sequence, (long long)slice->head, (long long)row);
+}
+
+attest_status softmax_ball(room_balls *balls, const attest_problem *problem,
+                           const problem_slice *slice, int64_t row, int output, unsigned want,
+                           slong prec, attest_error *error) {
+  int64_t width = output == OUTPUT_OUT ? slice->dv : 1;
+  double *value = malloc((size_t)(width + 1) * sizeof *value);
+  if (!value)
+    return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory for one row of %lld values",
+                       (long long)width);
+  _arb_vec_zero(balls->x, width);
+  if (want & WANT_CONDITION) {
+    _arb_vec_zero(balls->a, width);
+    _arb_vec_zero(balls->s, width);
+  }
+  int kind = softmax_special_row(balls->class, value, problem, slice, row, output);
+  if (kind == 0)
+    for (int64_t c = 0; c < width; c++) {
+      arb_set_d(balls->x + c, value[c]);
+      if (want & WANT_CONDITION) arb_abs(balls->a + c, balls->x + c);
+    }
+  free(value);
+  if (kind < 0) return softmax_empty_row_trouble(slice, row, error);
+  if (kind == 0) return ATTEST_OK;
+  return ordinary_row(balls, problem, slice, row, output, want, prec, error);
+}
