@@ -42,6 +42,12 @@ void tensor_load_float(float *dst, const attest_tensor *t, int64_t offset, int64
 char *tensor_shape_text(char buf[96], const attest_tensor *t);
 /* The view with axes in another order: result axis i is axis order[i] of t. */
 attest_tensor tensor_permute(const attest_tensor *t, const int order[]);
+/* The same elements in the same C order with neighbouring axes merged where storage allows: one axis
+ * for a contiguous tensor (and for a single number). */
+attest_tensor tensor_collapse(const attest_tensor *t);
+/* Offset of the first element of row `row`: rows run along the last axis and are counted in C order
+ * over the other axes. */
+int64_t tensor_row_offset(const attest_tensor *t, int64_t row);
 
 /* ---- files (file.c, npy.c, safetensors.c) ----------------------------------------------------- */
 
@@ -59,11 +65,19 @@ const char *tensor_file_kind(const tensor_file *file); /* "npy 1.0", "safetensor
 size_t tensor_file_count(const tensor_file *file);
 const char *tensor_file_name(const tensor_file *file, size_t i); /* npy: "" */
 const attest_tensor *tensor_file_tensor(const tensor_file *file, size_t i);
+uint64_t tensor_file_size(const tensor_file *file); /* bytes */
+/* Where element (0, ..., 0) of tensor i lies in the file, in bytes. */
+uint64_t tensor_file_offset(const tensor_file *file, size_t i);
 /* By name; NULL when absent. */
 const attest_tensor *tensor_file_find(const tensor_file *file, const char *name);
 /* Hex SHA-256 of the whole file. */
 attest_status tensor_file_sha256(char hex[65], const tensor_file *file, attest_error *error);
 void tensor_sha256(char hex[65], const void *data, size_t size);
+
+/* Opens the file of "F" or "F:NAME"; *name points to NAME in `spec`, or is NULL. A spec that is an
+ * existing file is one in full, colons and all; else the longest part before a colon that is. */
+attest_status tensor_file_open_spec(tensor_file **file, const char **name, const char *spec,
+                                    unsigned flags, attest_error *error);
 
 /* Opens "F" or "F:NAME". A safetensors file with one tensor needs no NAME; with several, the
  * `role` ("q", "out") is tried as the name. The view borrows from *file. */
