@@ -13,6 +13,12 @@ static inline float tensor_bits_float(uint32_t bits) {
   return value;
 }
 
+static inline uint32_t tensor_float_bits(float value) {
+  uint32_t bits;
+  memcpy(&bits, &value, sizeof bits);
+  return bits;
+}
+
 /* bfloat16 is the upper half of a float32. */
 static inline float tensor_bfloat16_float(uint16_t bits) {
   return tensor_bits_float((uint32_t)bits << 16);
@@ -27,9 +33,8 @@ static inline float tensor_float16_float(uint16_t bits) {
   uint32_t sign = (uint32_t)(bits & 0x8000u) << 16;
   float normal = tensor_bits_float((magnitude << 13) + (0xe0u << 23)) * 0x1p-112f;
   float subnormal = tensor_bits_float(magnitude | (126u << 23)) - 0.5f;
-  float value = (magnitude & 0x7c00u) ? normal : subnormal;
-  uint32_t word;
-  memcpy(&word, &value, sizeof word);
+  uint32_t chosen = 0u - ((magnitude & 0x7c00u) != 0); /* all ones: normal */
+  uint32_t word = (tensor_float_bits(normal) & chosen) | (tensor_float_bits(subnormal) & ~chosen);
   return tensor_bits_float(word | sign);
 }
 
