@@ -1,0 +1,229 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Packed keys and values of one slice, and the working memory of a pass. */
+#include "pass.h"
+
+#include <stdlib.h>
+
+#include "../enclosure/interval.h"
+
+static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+
+/* count elements of `size` bytes, 64-byte aligned, zeroed; NULL when there is no memory. */
+static void *allocate(int64_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow((size_t)count, size, &bytes) || bytes > SIZE_MAX - 64) return NULL;
+  bytes = (bytes + 63) / 64 * 64;
+  void *memory = aligned_alloc(64, bytes ? bytes : 64);
+  if (memory) memset(memory, 0, bytes ? bytes : 64);
+  return memory;
+}
+
+void softmax_pack_close(softmax_pack *pack) {
+  if (!pack) return;
+  free(pack->keys);
+  free(pack->keys_abs);
+  free(pack->values);
+  free(pack->values_abs);
+  free(pack->key_norm);
+  free(pack->value_max);
+  free(pack);
+}
+
+static void put(void *array, int is_double, int64_t at, double value) {
+  if (is_double)
+    ((double *)array)[at] = value;
+  else
+    ((float *)array)[at] = (float)value;
+}
+
+/* Loads a row; 1 and zeros instead when an element is not finite. */
+static int load_finite(double *x, const attest_tensor *t, int64_t row, int64_t n) {
+  tensor_load(x, t, row * t->stride[0], n, t->stride[1]);
+  for (int64_t i = 0; i < n; i++)
+    if (!isfinite(x[i])) {
+      memset(x, 0, (size_t)n * sizeof *x);
+      return 1;
+    }
+  return 0;
+}
+
+static void pack_keys(softmax_pack *pack, double *x) {
+  int64_t d = pack->slice.d;
+  for (int64_t j = 0; j < pack->slice.nk; j++) {
+    pack->has_nonfinite |= load_finite(x, &pack->slice.k, j, d);
+    int64_t at = j / PASS_PANEL * PASS_PANEL * d + j % PASS_PANEL;
+    double squares = 0;
+    for (int64_t i = 0; i < d; i++) {
+      put(pack->keys, pack->is_double, at + i * PASS_PANEL, x[i]);
+      if (pack->condition) put(pack->keys_abs, pack->is_double, at + i * PASS_PANEL, fabs(x[i]));
+      squares = enclosure_add_up(squares, enclosure_mul_up(x[i], x[i]));
+    }
+    double norm = enclosure_up(sqrt(squares)), *largest = pack->key_norm + j / PASS_KEYS;
+    if (norm > *largest) *largest = norm;
+  }
+}
+
+static double largest_value(const softmax_pack *pack, double *x) {
+  double largest = 0;
+  for (int64_t j = 0; j < pack->slice.nk; j++) {
+    load_finite(x, &pack->slice.v, j, pack->slice.dv);
+    for (int64_t c = 0; c < pack->slice.dv; c++)
+      largest = fabs(x[c]) > largest ? fabs(x[c]) : largest;
+  }
+  return largest;
+}
+
+static void pack_values(softmax_pack *pack, double *x) {
+  int64_t dv = pack->slice.dv;
+  for (int64_t j = 0; j < pack->slice.nk; j++) {
+    pack->has_nonfinite |= load_finite(x, &pack->slice.v, j, dv);
+    double *largest = pack->value_max + j / PASS_KEYS * dv;
+    for (int64_t c = 0; c < dv; c++) {
+      put(pack->values, pack->is_double, j * pack->dv_pad + c, x[c] * pack->value_scale);
+      if (pack->condition)
+        put(pack->values_abs, pack->is_double, j * pack->dv_pad + c, fabs(x[c]));
+      largest[c] = fabs(x[c]) > largest[c] ? fabs(x[c]) : largest[c];
+    }
+  }
+}
+
+/* Queries and bias are not packed, but whether they are all finite is asked once here; a bias of
+ * -infinity only hides. */
+static void scan_unpacked(softmax_pack *pack, double *x) {
+  const problem_slice *slice = &pack->slice;
+  for (int64_t i = 0; i < slice->nq; i++)
+    pack->has_nonfinite |= load_finite(x, &slice->q, i, slice->d);
+  if (!slice->bias.data) return;
+  int64_t rows = slice->bias.stride[0] ? slice->nq : slice->nq > 0;
+  for (int64_t i = 0; i < rows; i++)
+    for (int64_t j = 0; j < slice->nk; j++) {
+      double bias =
+          tensor_at(&slice->bias, i * slice->bias.stride[0] + j * slice->bias.stride[1]);
+      if (isfinite(bias))
+        pack->bias_max = fabs(bias) > pack->bias_max ? fabs(bias) : pack->bias_max;
+      else if (bias != -INFINITY)
+        pack->has_nonfinite = 1;
+    }
+}
+
+static void set_parameters(softmax_pack *pack) {
+  const problem_values *values = &pack->problem->values;
+  double unused;
+  pack->scale = problem_real_double(&pack->scale_error, &values->scale);
+  pack->has_softcap = values->has_softcap;
+  pack->softcap = values->has_softcap ? problem_real_double(&unused, &values->softcap) : 0;
+  problem_real one;
+  problem_real_init(&one);
+  problem_real_set_si(&one, 1);
+  pack->has_temperature = !problem_real_equal(&values->temperature, &one);
+  problem_real_inv(&one, &values->temperature);
+  pack->inverse_temperature = problem_real_double(&pack->inverse_temperature_error, &one);
+  problem_real_clear(&one);
+  pack->has_extras = pack->has_softcap || pack->has_temperature || pack->slice.bias.data ||
+                     pack->slice.mask.data || pack->slice.has_slope;
+}
+
+/* Float sums of values beyond 2^64 could overflow before they are divided: pack them smaller. */
+static void set_value_scale(softmax_pack *pack, double *x) {
+  pack->value_scale = 1;
+  if (pack->is_double) return;
+  double largest = largest_value(pack, x);
+  if (largest > 0x1p64) pack->value_scale = ldexp(1, 64 - ilogb(largest));
+}
+
+static int pack_allocate(softmax_pack *pack) {
+  int64_t d = pack->slice.d, dv = pack->slice.dv, keys = pack->blocks * PASS_KEYS;
+  size_t size = pack->is_double ? sizeof(double) : sizeof(float);
+  int64_t key_elements, value_elements;
+  if (__builtin_mul_overflow(keys, d, &key_elements) ||
+      __builtin_mul_overflow(keys, pack->dv_pad, &value_elements))
+    return 0;
+  pack->keys = allocate(key_elements, size);
+  pack->values = allocate(value_elements, size);
+  pack->key_norm = allocate(pack->blocks, sizeof(double));
+  pack->value_max = allocate(pack->blocks * dv, sizeof(double));
+  int ok = pack->keys && pack->values && pack->key_norm && pack->value_max;
+  if (!ok || !pack->condition) return ok;
+  pack->keys_abs = allocate(key_elements, size);
+  pack->values_abs = allocate(value_elements, size);
+  return pack->keys_abs && pack->values_abs;
+}
+
+attest_status softmax_pack_open(softmax_pack **result, const attest_problem *problem,
+                                const problem_slice *slice, int is_double, int condition,
+                                attest_error *error) {
+  *result = NULL;
+  softmax_pack *pack = calloc(1, sizeof *pack);
+  int64_t widest = slice->d > slice->dv ? slice->d : slice->dv;
+  double *x = allocate(widest, sizeof(double));
+  if (pack) {
+    pack->problem = problem;
+    pack->slice = *slice;
+    pack->is_double = is_double;
+    pack->condition = condition;
+    pack->blocks = (slice->nk + PASS_KEYS - 1) / PASS_KEYS;
+    pack->dv_pad = round_up(slice->dv, is_double ? 8 : 16);
+  }
+  if (!pack || !x || !pack_allocate(pack)) {
+    free(x);
+    softmax_pack_close(pack);
+    return attest_fail(error, ATTEST_ERR_MEMORY,
+                       "out of memory: packing %lld keys of %lld + %lld elements",
+                       (long long)slice->nk, (long long)slice->d, (long long)slice->dv);
+  }
+  set_parameters(pack);
+  set_value_scale(pack, x);
+  pack_keys(pack, x);
+  pack_values(pack, x);
+  scan_unpacked(pack, x);
+  free(x);
+  *result = pack;
+  return ATTEST_OK;
+}
+
+/* One allocation a state, cut into its arrays. */
+#define STATE(real, suffix)                                                                        \
+  ISA_DECLARE(void, softmax_pass_##suffix,                                                         \
+              (softmax_state_##suffix * state, const softmax_pack *pack, int64_t row,              \
+               int64_t rows));                                                                     \
+  void softmax_pass_##suffix(softmax_state_##suffix *state, const softmax_pack *pack, int64_t row, \
+                             int64_t rows) {                                                       \
+    ISA_DISPATCH(softmax_pass_##suffix)(state, pack, row, rows);                                   \
+  }                                                                                                \
+  void softmax_state_close_##suffix(softmax_state_##suffix *state) {                               \
+    free(state->memory);                                                                           \
+    free(state->bias);                                                                             \
+    state->memory = state->bias = NULL;                                                            \
+  }                                                                                                \
+  attest_status softmax_state_open_##suffix(softmax_state_##suffix *state,                         \
+                                            const softmax_pack *pack, attest_error *error) {       \
+    int64_t query = round_up(PASS_ROWS * pack->slice.d, 16), wide = PASS_ROWS * pack->dv_pad;      \
+    int64_t score = PASS_ROWS * PASS_KEYS, copies = pack->condition ? 1 : 0;                       \
+    int64_t total = (query + score + 2 * wide) + copies * (query + score + 4 * wide);              \
+    memset(state, 0, sizeof *state);                                                               \
+    real *at = state->memory = allocate(total, sizeof(real));                                      \
+    state->bias = allocate(PASS_KEYS, sizeof(double));                                             \
+    if (!state->memory || !state->bias) {                                                          \
+      softmax_state_close_##suffix(state);                                                         \
+      return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: a block of %d rows",            \
+                         PASS_ROWS);                                                               \
+    }                                                                                              \
+    state->query = at, at += query;                                                                \
+    state->score = at, at += score;                                                                \
+    state->chain_out = at, at += wide;                                                             \
+    state->out = at, at += wide;                                                                   \
+    if (!pack->condition) {                                                                        \
+      state->size = state->score; /* never read */                                                 \
+      return ATTEST_OK;                                                                            \
+    }                                                                                              \
+    state->query_abs = at, at += query;                                                            \
+    state->size = at, at += score;                                                                 \
+    state->chain_a = at, at += wide;                                                               \
+    state->chain_tv = at, at += wide;                                                              \
+    state->a = at, at += wide;                                                                     \
+    state->tv = at;                                                                                \
+    return ATTEST_OK;                                                                              \
+  }
+
+STATE(float, f32)
+STATE(double, f64)

@@ -1,0 +1,80 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* One pass of softmax attention over a block of rows, in float or in double: the arithmetic that
+ * the kernels and the double enclosure share.
+ *
+ *   S = (scale q) k^T        chain of d fused operations, keys across lanes
+ *   s = finished score       softcap, bias, slope, temperature, visibility (hidden: -infinity)
+ *   m = shift                moves to the block's maximum when that exceeds m + PASS_SHIFT
+ *   w = exp(s - m)           exp_isa.h
+ *   sum += w                 16 interleaved chains a block, a tree, then the running sum
+ *   out += w v               chains of PASS_CHAIN keys, summed a block of PASS_KEYS, then in total
+ *
+ * and with condition also a = sum w |v|, c = sum w t, tv = sum w t v with t the absolute score. The
+ * order of operations does not depend on the instruction set, on the number of threads or on the
+ * rows computed beside a row. */
+#ifndef ATTEST_SOFTMAX_PASS_H
+#define ATTEST_SOFTMAX_PASS_H
+
+#include "../tensor/isa.h"
+#include "softmax.h"
+
+enum {
+  PASS_ROWS = 24,  /* rows a block: a multiple of PASS_TILE */
+  PASS_TILE = 6,   /* rows held in registers */
+  PASS_KEYS = 256, /* keys a block */
+  PASS_PANEL = 64, /* keys a packed panel */
+  PASS_CHAIN = 32, /* keys a chain of fused operations */
+  PASS_LANES = 16  /* interleaved chains of the normaliser */
+};
+#define PASS_SHIFT 8.0
+
+/* What all rows of a slice share. Arrays hold float (is_double = 0) or double. Rows of keys and
+ * values that hold a NaN or an infinity are packed as zeros: they are hidden, or their rows are
+ * answered by softmax_special_row. */
+typedef struct {
+  const attest_problem *problem;
+  problem_slice slice;
+  int is_double, condition;
+  int64_t blocks;           /* of PASS_KEYS keys */
+  int64_t dv_pad;           /* dv rounded up to 64 bytes */
+  void *keys, *keys_abs;    /* [blocks * PASS_KEYS / PASS_PANEL][d][PASS_PANEL] */
+  void *values, *values_abs; /* [blocks * PASS_KEYS][dv_pad] */
+  double *key_norm;         /* a block: largest |k|_2, from above */
+  double *value_max;        /* [block][dv]: largest |v_c| */
+  int has_nonfinite;        /* somewhere in q, k, v or bias */
+  double value_scale;       /* float only: values are packed times this power of two */
+  /* Parameters as doubles, with absolute errors. */
+  double scale, scale_error, softcap, inverse_temperature, inverse_temperature_error;
+  int has_softcap, has_temperature, has_extras; /* extras: anything but a plain visible range */
+  double bias_max;                              /* largest finite |bias| of the slice */
+} softmax_pack;
+
+attest_status softmax_pack_open(softmax_pack **pack, const attest_problem *problem,
+                                const problem_slice *slice, int is_double, int condition,
+                                attest_error *error);
+void softmax_pack_close(softmax_pack *pack);
+
+/* Working memory and results of one block of rows. */
+#define SOFTMAX_STATE(real, suffix)                                                                \
+  typedef struct {                                                                                 \
+    real *query, *query_abs;         /* [PASS_ROWS][d], scaled */                                  \
+    real *score, *size;              /* [PASS_ROWS][PASS_KEYS]: s then w; t then w t */            \
+    real *chain_out, *chain_a, *chain_tv; /* [PASS_ROWS][dv_pad]: sums of one block of keys */     \
+    real *out, *a, *tv;              /* [PASS_ROWS][dv_pad] */                                     \
+    double *bias;                    /* [PASS_KEYS] */                                             \
+    real shift[PASS_ROWS], sum[PASS_ROWS], c[PASS_ROWS];                                           \
+    int rescaled[PASS_ROWS]; /* 1: the shift moved after keys had been summed */                   \
+    int64_t lo[PASS_ROWS], hi[PASS_ROWS];                                                          \
+    void *memory;                                                                                  \
+  } softmax_state_##suffix;                                                                        \
+  attest_status softmax_state_open_##suffix(softmax_state_##suffix *state,                         \
+                                            const softmax_pack *pack, attest_error *error);        \
+  void softmax_state_close_##suffix(softmax_state_##suffix *state);                                \
+  /* Rows row .. row + rows - 1, rows <= PASS_ROWS. out, a, tv are left unnormalised. */           \
+  void softmax_pass_##suffix(softmax_state_##suffix *state, const softmax_pack *pack, int64_t row, \
+                             int64_t rows)
+
+SOFTMAX_STATE(float, f32);
+SOFTMAX_STATE(double, f64);
+
+#endif

@@ -1,0 +1,111 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Vectors of float and double for the files named *_isa.c, which are compiled once for each
+ * instruction set with ATTEST_ISA = baseline, avx2 or avx512 (the Makefile says with which flags).
+ *
+ * Every operation is one IEEE operation a lane, so a computation written with them gives the same
+ * bits on every instruction set as long as its order does not depend on the number of lanes.
+ * Baseline has no fused multiply-add: it calls fma(), slowly and exactly. */
+#ifndef ATTEST_TENSOR_ISA_H
+#define ATTEST_TENSOR_ISA_H
+
+#include <math.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The instruction set this machine runs: chosen once, lowered by ATTEST_ISA=baseline|avx2|avx512 in
+ * the environment. (isa.c) */
+typedef enum { ISA_BASELINE, ISA_AVX2, ISA_AVX512 } isa_level;
+isa_level isa_chosen(void);
+const char *isa_name(isa_level level);
+
+#if defined(__x86_64__)
+#define ISA_DISPATCH(function)                                                                     \
+  (isa_chosen() == ISA_AVX512 ? function##_avx512                                                  \
+   : isa_chosen() == ISA_AVX2 ? function##_avx2                                                    \
+                              : function##_baseline)
+#define ISA_DECLARE(type, function, arguments)                                                     \
+  type function##_baseline arguments;                                                              \
+  type function##_avx2 arguments;                                                                  \
+  type function##_avx512 arguments
+#else
+#define ISA_DISPATCH(function) function##_baseline
+#define ISA_DECLARE(type, function, arguments) type function##_baseline arguments
+#endif
+
+#ifdef ATTEST_ISA
+
+#define ISA_PASTE2(a, b) a##_##b
+#define ISA_PASTE(a, b) ISA_PASTE2(a, b)
+#define ISA(function) ISA_PASTE(function, ATTEST_ISA)
+#define ISA_INLINE static inline __attribute__((always_inline, unused))
+
+#if defined(__AVX512F__)
+#define ISA_BYTES 64
+#elif defined(__AVX2__)
+#define ISA_BYTES 32
+#else
+#define ISA_BYTES 16
+#endif
+#if ISA_BYTES > 16
+#include <immintrin.h>
+#endif
+
+typedef float vf __attribute__((vector_size(ISA_BYTES)));
+typedef double vd __attribute__((vector_size(ISA_BYTES)));
+typedef int32_t vfi __attribute__((vector_size(ISA_BYTES)));
+typedef int64_t vdi __attribute__((vector_size(ISA_BYTES)));
+enum { VF_LANES = ISA_BYTES / 4, VD_LANES = ISA_BYTES / 8 };
+
+/* The operations that C's operators on vectors lack, for lanes of type `real`. */
+#define ISA_COMMON(v, vi, real, integer, lanes)                                                    \
+  ISA_INLINE v v##_set1(real x) { return x - (v){0}; }                                             \
+  ISA_INLINE v v##_load(const real *p) {                                                           \
+    v x;                                                                                           \
+    memcpy(&x, p, sizeof x);                                                                       \
+    return x;                                                                                      \
+  }                                                                                                \
+  ISA_INLINE void v##_store(real *p, v x) { memcpy(p, &x, sizeof x); }                             \
+  ISA_INLINE v v##_select(vi mask, v a, v b) { return (v)((mask & (vi)a) | (~mask & (vi)b)); }     \
+  ISA_INLINE v v##_abs(v x) {                                                                      \
+    return (v)((vi)x & ~((vi){0} + ((integer)1 << (8 * sizeof(integer) - 1))));                    \
+  }
+
+ISA_COMMON(vf, vfi, float, int32_t, VF_LANES)
+ISA_COMMON(vd, vdi, double, int64_t, VD_LANES)
+
+#if ISA_BYTES == 64
+ISA_INLINE vf vf_fma(vf a, vf b, vf c) {
+  return (vf)_mm512_fmadd_ps((__m512)a, (__m512)b, (__m512)c);
+}
+ISA_INLINE vd vd_fma(vd a, vd b, vd c) {
+  return (vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
+}
+ISA_INLINE vf vf_max(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
+ISA_INLINE vd vd_max(vd a, vd b) { return (vd)_mm512_max_pd((__m512d)a, (__m512d)b); }
+#elif ISA_BYTES == 32
+ISA_INLINE vf vf_fma(vf a, vf b, vf c) {
+  return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
+}
+ISA_INLINE vd vd_fma(vd a, vd b, vd c) {
+  return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
+}
+ISA_INLINE vf vf_max(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
+ISA_INLINE vd vd_max(vd a, vd b) { return (vd)_mm256_max_pd((__m256d)a, (__m256d)b); }
+#else
+ISA_INLINE vf vf_fma(vf a, vf b, vf c) {
+  for (int i = 0; i < VF_LANES; i++)
+    c[i] = fmaf(a[i], b[i], c[i]);
+  return c;
+}
+ISA_INLINE vd vd_fma(vd a, vd b, vd c) {
+  for (int i = 0; i < VD_LANES; i++)
+    c[i] = fma(a[i], b[i], c[i]);
+  return c;
+}
+/* As the hardware's: b where a and b are unordered. */
+ISA_INLINE vf vf_max(vf a, vf b) { return vf_select(a > b, a, b); }
+ISA_INLINE vd vd_max(vd a, vd b) { return vd_select(a > b, a, b); }
+#endif
+
+#endif /* ATTEST_ISA */
+#endif
