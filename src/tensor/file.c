@@ -189,10 +189,17 @@ uint64_t tensor_file_offset(const tensor_file *file, size_t i) {
   return (uint64_t)((const unsigned char *)file->entries[i].tensor.data - file->map);
 }
 
+/* Index of the tensor of that name; file->count when there is none. */
+static size_t index_of(const tensor_file *file, const char *name) {
+  size_t i = 0;
+  while (i < file->count && strcmp(file->entries[i].name, name) != 0)
+    i++;
+  return i;
+}
+
 const attest_tensor *tensor_file_find(const tensor_file *file, const char *name) {
-  for (size_t i = 0; i < file->count; i++)
-    if (strcmp(file->entries[i].name, name) == 0) return &file->entries[i].tensor;
-  return NULL;
+  size_t i = index_of(file, name);
+  return i < file->count ? &file->entries[i].tensor : NULL;
 }
 
 /* ---- "F" and "F:NAME" ---------------------------------------------------------------------------
@@ -239,37 +246,31 @@ static void list_names(char *buf, size_t size, const tensor_file *file) {
 
 /* The tensor of a file with several that is named like its role; names are written with either
  * dash. */
-static const attest_tensor *find_role(const tensor_file *file, const char *role) {
-  if (!role) return NULL;
-  const attest_tensor *tensor = tensor_file_find(file, role);
+static size_t index_of_role(const tensor_file *file, const char *role) {
   char other[64];
-  if (tensor || strlen(role) >= sizeof other) return tensor;
+  size_t i = index_of(file, role);
+  if (i < file->count || strlen(role) >= sizeof other) return i;
   strcpy(other, role);
   for (char *c = other; *c; c++)
     if (*c == '-') *c = '_';
-  return tensor_file_find(file, other);
+  return index_of(file, other);
 }
 
-static attest_status choose(attest_tensor *tensor, const tensor_file *file, const char *name,
-                            const char *role, attest_error *error) {
-  const attest_tensor *found = NULL;
-  int is_npy = file->kind[0] == 'n';
+attest_status tensor_file_choose(size_t *index, const tensor_file *file, const char *name,
+                                 const char *role, attest_error *error) {
   char names[160];
-  if (name && is_npy)
+  if (name && file->kind[0] == 'n')
     return tensor_fail(error, ATTEST_ERR_INPUT, file->path,
                        "an npy file holds one tensor without a name; leave out ':%.40s'", name);
-  if (name)
-    found = tensor_file_find(file, name);
-  else if (file->count == 1)
-    found = &file->entries[0].tensor;
-  else
-    found = find_role(file, role);
-  if (found) {
-    *tensor = *found;
-    return ATTEST_OK;
-  }
   if (file->count == 0)
     return tensor_fail(error, ATTEST_ERR_INPUT, file->path, "holds no tensor; save at least one");
+  if (name)
+    *index = index_of(file, name);
+  else if (file->count == 1)
+    *index = 0;
+  else
+    *index = role ? index_of_role(file, role) : file->count;
+  if (*index < file->count) return ATTEST_OK;
   list_names(names, sizeof names, file);
   if (name)
     return tensor_fail(error, ATTEST_ERR_INPUT, file->path,
@@ -282,12 +283,15 @@ static attest_status choose(attest_tensor *tensor, const tensor_file *file, cons
 attest_status tensor_open(tensor_file **file, attest_tensor *tensor, const char *spec,
                           const char *role, unsigned flags, attest_error *error) {
   const char *name;
+  size_t index;
   attest_status status = tensor_file_open_spec(file, &name, spec, flags, error);
   if (status) return status;
-  status = choose(tensor, *file, name, role, error);
-  if (status) {
-    tensor_file_close(*file);
-    *file = NULL;
+  status = tensor_file_choose(&index, *file, name, role, error);
+  if (!status) {
+    *tensor = (*file)->entries[index].tensor;
+    return ATTEST_OK;
   }
+  tensor_file_close(*file);
+  *file = NULL;
   return status;
 }

@@ -79,8 +79,11 @@ void tensor_sha256(char hex[65], const void *data, size_t size);
 attest_status tensor_file_open_spec(tensor_file **file, const char **name, const char *spec,
                                     unsigned flags, attest_error *error);
 
-/* Opens "F" or "F:NAME". A safetensors file with one tensor needs no NAME; with several, the
- * `role` ("q", "out") is tried as the name. The view borrows from *file. */
+/* Index of the tensor that is meant. A safetensors file with one tensor needs no name (NULL); with
+ * several, the `role` ("q", "out"; may be NULL) is tried as the name. */
+attest_status tensor_file_choose(size_t *index, const tensor_file *file, const char *name,
+                                 const char *role, attest_error *error);
+/* Opens "F" or "F:NAME" and chooses. The view borrows from *file. */
 attest_status tensor_open(tensor_file **file, attest_tensor *tensor, const char *spec,
                           const char *role, unsigned flags, attest_error *error);
 
