@@ -9,7 +9,7 @@
 #include "verbs/verbs.h"
 
 /* FLINT has said what is wrong; files under way have temporary names and are never renamed. */
-static void give_up(void) {
+__attribute__((noreturn)) static void give_up(void) {
   _exit(EXIT_TROUBLE);
 }
 

@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The one place that knows which mathematics rooms exist. */
+#include <string.h>
+
+#include "../softmax/softmax.h"
+#include "certify.h"
+
+static const struct {
+  const problem_room *room;
+  attest_status (*parse_machine)(room_machine *, const char *, attest_error *);
+} rooms[] = {
+    {&softmax_room, softmax_machine_parse},
+};
+static const size_t room_count = sizeof rooms / sizeof *rooms;
+
+const problem_room *certify_room(const char *kernel) {
+  for (size_t i = 0; i < room_count; i++)
+    if (!strcmp(rooms[i].room->kernel, kernel))
+      return rooms[i].room;
+  return NULL;
+}
+
+attest_status certify_machine_parse(room_machine *machine, const char *kernel, const char *text,
+                                    attest_error *error) {
+  for (size_t i = 0; i < room_count; i++)
+    if (!strcmp(rooms[i].room->kernel, kernel))
+      return rooms[i].parse_machine(machine, text, error);
+  return attest_fail(error, ATTEST_ERR_SUPPORT, "kernel %s has no machine model in this version",
+                     kernel);
+}
