@@ -2,7 +2,8 @@
 /* problem: what is computed, in one struct, and the one table of parameters.
  *
  *   score(i,j) = [softcap(scale * q_i.k_j) + bias_ij + slope_h (j - i')] / temperature
- *   i'         = i + Nk - Nq when causal is bottom-right, else i
+ *   i'         = i + Nk - Nq when the alignment is bottom-right (causal bottom-right, alignment
+ *                bottom-right, or a convention that says so), else i
  *   visible    = causal and window and mask and lengths, and bias_ij != -infinity
  *   weights    = w(score) over the visible keys and, where given, a sink: a key with value 0 whose
  *                score is sinks[h] / temperature
@@ -19,10 +20,12 @@
 
 #include "../tensor/tensor.h"
 
-/* ---- exact real parameters (real.c) ------------------------------------------------------------ */
+/* ---- exact real parameters (real.c) ------------------------------------------------------------
+ */
 
 /* An exact real number: sign * (root ? sqrt(value) : value) with value >= 0 rational. Covers
- * decimals ("0.125"), ratios ("1/8"), hex floats ("0x1p-3"), "sqrt(1/8)", "-sqrt(2)". */
+ * decimals ("0.125"), ratios ("1/8"), hex floats ("0x1p-3"), "sqrt(1/8)", "-sqrt(2)", "1/sqrt(8)".
+ */
 typedef struct {
   fmpq_t value; /* >= 0, canonical; a square is stored with root = 0 */
   int root;
@@ -34,19 +37,22 @@ void problem_real_clear(problem_real *x);
 void problem_real_set(problem_real *x, const problem_real *y);
 void problem_real_set_si(problem_real *x, long n);
 void problem_real_inv_sqrt_ui(problem_real *x, unsigned long d); /* 1/sqrt(d) */
-/* 0, or -1 when `text` is not one number in full (no nan, no inf). Exponents are limited to +-9999. */
+/* 0, or -1 (x untouched) when `text` is not one number in full (no nan, no inf, no blanks).
+ * Exponents are limited to +-9999. */
 int problem_real_parse(problem_real *x, const char *text);
-/* Shortest exact text: "1/8", "sqrt(1/8)", "-3". Caller frees with free(). */
+/* Shortest exact text: "1/8", "sqrt(1/8)", "-3", "1e-10", "0x1p-1074"; problem_real_parse reads it
+ * back. Caller frees with free(); NULL when out of memory. */
 char *problem_real_text(const problem_real *x);
-/* The nearest double (or within 1 ulp for a root); |x - result| <= *radius (>= 0, rounded up; 0 when
- * exact). Infinite radius when out of double range. */
+/* The nearest double (ties to even, subnormals included); |x - result| <= *radius (>= 0, rounded
+ * up; 0 when exact). Beyond the range of double: the largest double and an infinite radius. */
 double problem_real_double(double *radius, const problem_real *x);
 /* result = x * y exactly where the product is again a problem_real: always the case here. */
 void problem_real_mul(problem_real *result, const problem_real *x, const problem_real *y);
 void problem_real_inv(problem_real *result, const problem_real *x); /* x != 0 */
 int problem_real_equal(const problem_real *x, const problem_real *y);
 
-/* ---- the table of parameters (params.c) --------------------------------------------------------- */
+/* ---- the table of parameters (params.c) ---------------------------------------------------------
+ */
 
 typedef enum { CAUSAL_NONE, CAUSAL_TOP_LEFT, CAUSAL_BOTTOM_RIGHT } problem_causal;
 typedef enum { EMPTY_ZERO, EMPTY_NAN, EMPTY_ERROR } problem_empty_row;
@@ -67,6 +73,15 @@ typedef enum { NORMALIZE_SUM, NORMALIZE_NONE } problem_normalize;
 typedef enum { ROPE_INTERLEAVED, ROPE_HALF } problem_rope_pairs;
 typedef enum { TIES_LOWEST, TIES_HIGHEST } problem_ties;
 typedef enum { FEATURE_IDENTITY, FEATURE_RELU, FEATURE_ELU1, FEATURE_TAYLOR } problem_feature;
+
+typedef enum {
+  CONVENTION_NONE,
+  CONVENTION_SDPA,
+  CONVENTION_FLASH_ATTN,
+  CONVENTION_XFORMERS,
+  CONVENTION_FLA,
+  CONVENTION_GGML
+} problem_convention;
 
 /* Values after defaults, presets and explicit settings. */
 typedef struct {
@@ -90,30 +105,58 @@ typedef struct {
   problem_empty_row empty_row;
   problem_nonfinite nonfinite;
   problem_subnormals subnormals;
+  problem_convention convention;
+  problem_causal alignment; /* top-left or bottom-right: that of causal, else of its own */
 } problem_values;
 
 /* One row of the table. It generates command flags, plan keys, problem.json, the certificate's
  * params and the help text. */
 typedef enum { PARAM_VALUE, PARAM_TENSOR } problem_param_kind;
+
+/* How the text of a parameter becomes a value, and which values are legal. */
+typedef enum {
+  FIELD_TENSOR,
+  FIELD_REAL,
+  FIELD_REAL_POSITIVE,
+  FIELD_REAL_NONNEGATIVE,
+  FIELD_REAL_FRACTION,   /* 0 < x <= 1 */
+  FIELD_REAL_FROM_ONE,   /* x >= 1 */
+  FIELD_INTEGER,         /* >= 0 */
+  FIELD_COUNT,           /* >= 1 */
+  FIELD_CHOICE,          /* the words of syntax, counted from 0 */
+  FIELD_CHOICE_FROM_ONE, /* the words of syntax, counted from 1 (0: not set) */
+  FIELD_CAUSAL,
+  FIELD_WINDOW,
+  FIELD_SLIDING_WINDOW,
+  FIELD_SOFTCAP,
+  FIELD_LSE_BASE
+} problem_field;
+
 typedef struct {
   const char *name;    /* "causal": dashes; '-' and '_' are alike on input */
   const char *aliases; /* space separated: "is-causal"; "" for none */
   problem_param_kind kind;
-  const char *syntax; /* "top-left|bottom-right" */
-  const char *help;   /* one line */
+  const char *syntax;  /* "top-left|bottom-right" */
+  const char *initial; /* the default in words, "" when there is none to tell */
+  const char *help;    /* one line */
+  problem_field field;
+  size_t offset; /* of the value in problem_values */
+  int bare;      /* 1: the flag may stand without a value, which is then "" (causal) */
 } problem_param;
 
 extern const problem_param problem_params[];
 extern const size_t problem_param_count;
-/* Row by name or alias (either spelling of dashes); NULL when unknown. `flag_only` is set to the
- * value an alias implies without argument ("is-causal" -> "top-left"), else NULL. */
+/* Row by name or alias (either spelling of dashes); NULL when unknown. *implied (may be NULL) is
+ * set to the value an alias implies without argument ("is-causal" -> "top-left"), else NULL. */
 const problem_param *problem_param_find(const char *name, const char **implied);
 
-/* ---- kernels: names and what each accepts (kernels.c) ------------------------------------------ */
+/* ---- kernels: names and what each accepts (kernels.c) ------------------------------------------
+ */
 
 typedef struct {
   const char *name;    /* "softmax" */
-  const char *params;  /* space separated names of parameters that have a meaning for it */
+  const char *params;  /* space separated names of parameters that have a meaning for it; "scale=1":
+                          only this value may be given */
   const char *outputs; /* "out lse" */
   const char *summary; /* one line */
   int built;           /* 0: the name is reserved; asking for it is a clear error */
@@ -121,9 +164,16 @@ typedef struct {
 
 extern const problem_kernel problem_kernels[];
 extern const size_t problem_kernel_count;
-const problem_kernel *problem_kernel_find(const char *name);
+const problem_kernel *problem_kernel_find(const char *name); /* '-' and '_' alike; NULL: unknown */
+/* Whether the parameter has a meaning for the kernel ("scale=1" in the list: only that value). */
+int problem_kernel_takes(const problem_kernel *kernel, const problem_param *param);
 
-/* ---- the problem (problem.c) --------------------------------------------------------------------- */
+/* The help text of the parameters that `kernel` takes (NULL: all of them), one or two lines each,
+ * as flags. Caller frees with free(); NULL when out of memory. */
+char *problem_help(const problem_kernel *kernel);
+
+/* ---- the problem (problem.c)
+ * --------------------------------------------------------------------- */
 
 enum { OUTPUT_OUT, OUTPUT_LSE, OUTPUT_FINAL_STATE, OUTPUT_INDICES, OUTPUT_COUNT };
 extern const char *const problem_output_names[OUTPUT_COUNT];
@@ -145,7 +195,7 @@ enum {
   INPUT_COUNT
 };
 extern const char *const problem_input_names[INPUT_COUNT]; /* "q", .., "alibi-slopes", .. */
-int problem_input_find(const char *name); /* -1 when unknown */
+int problem_input_find(const char *name);                  /* -1 when unknown */
 
 struct attest_problem {
   size_t size; /* sizeof: fields are only ever added at the end */
@@ -156,7 +206,10 @@ struct attest_problem {
   attest_tensor input[INPUT_COUNT], output[OUTPUT_COUNT]; /* data NULL: absent */
   int resolved;
   /* After problem_resolve: */
-  int64_t sequences, heads_q, heads_k, nq, nk, d, dv; /* nq, nk: longest sequence */
+  int64_t sequences, heads_q, heads_k, nq, nk, d, dv; /* nq, nk: longest sequence (of the shapes:
+                                                         before seqused-k) */
+  int lse_heads_first; /* lse has axes (b, h, n) though heads stand elsewhere in out */
+  char **in_force;     /* one a row of problem_params: the text in force, NULL for none */
 };
 
 /* Checks shapes against each other and parameters against the kernel, fills in defaults (scale
@@ -165,14 +218,26 @@ struct attest_problem {
  * bias: whether those count depends on visibility. */
 attest_status problem_resolve(attest_problem *problem, attest_error *error);
 
-/* Shape of an output in the axes of out-layout; what attest reference writes. */
+/* Layouts. Inputs q (.., nq, d), k (.., nk, d), v (.., nk, dv) have the axes of `layout`, out has
+ * those of `out-layout` (default: the same). `thd` packs the sequences of cu-seqlens-q and
+ * cu-seqlens-k; rows beyond the last boundary are not part of the problem. lse has the axes of out
+ * without the last, or (b, h, n) as flash-attention and xformers return it: the shape tells. Where
+ * both shapes are the same (h = n), and where no lse is given, it has the axes of out, under
+ * convention flash-attn or xformers (b, h, n) (thd: (h, t)).
+ *
+ * Shape of an output in the axes of out-layout; what attest reference writes. */
 void problem_output_shape(int *ndim, int64_t shape[], const attest_problem *problem, int output);
 
-/* {"name": "text", ...} of all parameters in force, defaults and preset expansions included, in the
- * order of the table; as (name, text) pairs for the writers. Texts live as long as the problem.
- * Returns the count; pass NULLs to ask for it. */
+/* The parameters in force: {"name": "text", ...} of all of them, defaults and preset expansions
+ * included, in the order of the table; as (name, text) pairs for the writers. Texts live as long as
+ * the problem. Returns the count; pass NULLs to ask for it. */
 size_t problem_params_in_force(const char *names[], const char *texts[],
                                const attest_problem *problem);
+
+/* problem.json: the kernel, the parameters in force, the nearest doubles of the real ones, dtype
+ * and shape of every input, and shape of every output that the kernel has. Resolved problems only.
+ * Caller frees with free(); NULL when out of memory. */
+char *problem_json(const attest_problem *problem);
 
 /* One sequence and one query head. All views borrow. */
 typedef struct {
@@ -190,8 +255,8 @@ typedef struct {
 int64_t problem_slice_count(const attest_problem *problem); /* sequences * heads_q */
 void problem_slice_get(problem_slice *slice, const attest_problem *problem, int64_t index);
 
-/* Keys that causal, window and lengths leave to row i: lo <= j < hi (hi <= lo: none). Mask and bias
- * may hide more: problem_visible asks for all of it. */
+/* Keys that causal, window and lengths leave to row i: lo <= j < hi, 0 <= lo <= hi <= nk. Neither
+ * decreases with i. Mask and bias may hide more: problem_visible asks for all of it. */
 void problem_visible_range(int64_t *lo, int64_t *hi, const attest_problem *problem,
                            const problem_slice *slice, int64_t i);
 int problem_visible(const attest_problem *problem, const problem_slice *slice, int64_t i,

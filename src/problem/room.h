@@ -21,18 +21,18 @@ typedef struct {
   attest_dtype products;   /* format in which q.k is accumulated and scores are kept */
   attest_dtype weights;    /* format to which exponentials are rounded before they meet values */
   attest_dtype accumulate; /* format in which p.v and the normaliser are accumulated */
-  int64_t block;           /* keys summed in one chain before the chain joins the running sum; 0: all */
-  int64_t super_block;     /* chains summed before they join the total; 0: no second level */
-  double exp_error;        /* relative error of the exponential, in unit roundoffs of products */
+  int64_t block;       /* keys summed in one chain before the chain joins the running sum; 0: all */
+  int64_t super_block; /* chains summed before they join the total; 0: no second level */
+  double exp_error;    /* relative error of the exponential, in unit roundoffs of products */
 } room_machine;
 
 /* Enclosures of `rows` x `width` elements of one output in double: the exact element lies within
  * radius of x. NaN never appears; an infinite radius means "ask the next tier". For the backward
  * error: a in [a_lo, a_hi], s in [s_lo, s_hi] (MATH: A = sum |p||v|, S = sum t |dx/dy|). */
 typedef struct {
-  int64_t width;        /* dv for out, 1 for lse */
-  double *x, *radius;   /* rows * width, row major */
-  double *a_lo, *a_hi;  /* with WANT_CONDITION, else untouched; may be NULL when not wanted */
+  int64_t width;       /* dv for out, 1 for lse */
+  double *x, *radius;  /* rows * width, row major */
+  double *a_lo, *a_hi; /* with WANT_CONDITION, else untouched; may be NULL when not wanted */
   double *s_lo, *s_hi;
   double *theory;       /* with WANT_THEORY: the a-priori bound of |computed - exact|, rounded up */
   unsigned char *class; /* measure_class of every element */

@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The kernels and what each of them takes. */
+#include <stdio.h>
+#include <string.h>
+
+#include "internal.h"
+
+#define SCORE "scale softcap bias alibi-slopes "
+#define VISIBILITY                                                                                 \
+  "causal alignment window sliding-window mask cu-seqlens-q cu-seqlens-k seqused-k "
+#define POLICY "layout out-layout empty-row nonfinite subnormals convention"
+#define STATE "form chunk normalize eps decay initial-state "
+/* These see the distance of the stored elements, so nothing may change the score. */
+#define DISTANCE "scale=1 bandwidth " VISIBILITY POLICY
+
+/* clang-format off */
+const problem_kernel problem_kernels[] = {
+  {"softmax", SCORE "sinks lse-base temperature " VISIBILITY POLICY, "out lse",
+   "softmax attention: weights exp(score)", 1},
+  {"gaussian", DISTANCE, "out", "weights exp(-|q-k|^2 / (2 h^2))", 0},
+  {"taylor", "scale degree " STATE VISIBILITY POLICY, "out final-state",
+   "weights are a Taylor polynomial of exp(score)", 0},
+  {"linear", "scale feature degree " STATE VISIBILITY POLICY, "out final-state",
+   "weights f(q).f(k) of a feature map f", 0},
+  {"epanechnikov", DISTANCE, "out", "weights [1 - |q-k|^2/h^2]_+", 0},
+  {"biweight", DISTANCE, "out", "weights [1 - |q-k|^2/h^2]_+^2", 0},
+  {"triweight", DISTANCE, "out", "weights [1 - |q-k|^2/h^2]_+^3", 0},
+  {"uniform", DISTANCE, "out", "the mean over keys within distance h", 0},
+  {"sparsemax", SCORE "temperature " VISIBILITY POLICY, "out", "projection of the scores to the simplex", 0},
+  {"entmax", SCORE "alpha temperature " VISIBILITY POLICY, "out", "alpha-entmax of the scores", 0},
+  {"normrelu", SCORE "bandwidth " VISIBILITY POLICY, "out", "weights [2 s/h^2 + 1 - 2/h^2]_+", 0},
+  {"relumax", SCORE "bandwidth margin " VISIBILITY POLICY, "out", "weights [b + (s - max s)/h^2]_+", 0},
+  {"topk-softmax", SCORE "topk ties temperature lse-base " VISIBILITY POLICY, "out lse indices",
+   "softmax over the K largest scores", 0},
+  {"topk-uniform", SCORE "topk ties " VISIBILITY POLICY, "out indices", "the mean over the K largest scores", 0},
+  {"rope-linear", "scale rope-base rope-pairs normalize eps " VISIBILITY POLICY, "out",
+   "weights are rotated scores", 0},
+  {"rope-softmax", SCORE "sinks lse-base temperature rope-base rope-pairs " VISIBILITY POLICY, "out lse",
+   "softmax attention after rotary embedding", 0},
+  {"toeplitz", "scale weights temperature " VISIBILITY POLICY, "out",
+   "softmax with scores q_i W_(i-j) k_j", 0},
+};
+/* clang-format on */
+const size_t problem_kernel_count = sizeof problem_kernels / sizeof problem_kernels[0];
+
+const problem_kernel *problem_kernel_find(const char *name) {
+  for (size_t i = 0; i < problem_kernel_count; i++)
+    if (problem_same_word(name, strlen(name), problem_kernels[i].name)) return &problem_kernels[i];
+  return NULL;
+}
+
+/* The entry of the parameter in the kernel's list; *n is its length. NULL: not in the list. */
+static const char *entry(size_t *n, const problem_kernel *kernel, const char *name) {
+  size_t length = strlen(name);
+  for (const char *s = kernel->params; *s; s += *n, s += *s == ' ') {
+    *n = strcspn(s, " ");
+    if (*n >= length && !strncmp(s, name, length) && (*n == length || s[length] == '=')) return s;
+  }
+  return NULL;
+}
+
+int problem_kernel_takes(const problem_kernel *kernel, const problem_param *param) {
+  size_t n;
+  return entry(&n, kernel, param->name) != NULL;
+}
+
+attest_status problem_kernel_accepts(const problem_kernel *kernel, const problem_param *param,
+                                     const char *canonical, attest_error *error) {
+  size_t n, length = strlen(param->name);
+  const char *found = entry(&n, kernel, param->name);
+  if (found && n > length &&
+      (strlen(canonical) != n - length - 1 ||
+       strncmp(found + length + 1, canonical, n - length - 1)))
+    return attest_fail(
+        error, ATTEST_ERR_SUPPORT,
+        "kernel %s takes %s only as %.*s: its weights are a function of the distance "
+        "of the stored elements; leave %s out and scale the tensors instead",
+        kernel->name, param->name, (int)(n - length - 1), found + length + 1, param->name);
+  if (found) return ATTEST_OK;
+  char takers[320] = "";
+  for (size_t i = 0, used = 0; i < problem_kernel_count && used < sizeof takers; i++)
+    if (entry(&n, &problem_kernels[i], param->name) && n == length)
+      used += (size_t)snprintf(takers + used, sizeof takers - used, "%s%s", used ? " " : "",
+                               problem_kernels[i].name);
+  return attest_fail(error, ATTEST_ERR_SUPPORT,
+                     "kernel %s does not take %s; the kernels that do: %s", kernel->name,
+                     param->name, takers);
+}

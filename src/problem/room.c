@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "room.h"
+
+void room_balls_init(room_balls *balls, int64_t width) {
+  balls->width = width;
+  balls->x = _arb_vec_init(width);
+  balls->a = _arb_vec_init(width);
+  balls->s = _arb_vec_init(width);
+  balls->class = flint_calloc((size_t)width + 1, 1);
+}
+
+void room_balls_clear(room_balls *balls) {
+  _arb_vec_clear(balls->x, balls->width);
+  _arb_vec_clear(balls->a, balls->width);
+  _arb_vec_clear(balls->s, balls->width);
+  flint_free(balls->class);
+}
