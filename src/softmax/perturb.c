@@ -340,6 +340,7 @@ attest_status softmax_backward_explicit(measure_interval *value, const attest_pr
                                         int64_t component, double got, double u_w, double u_s,
                                         double quantum, attest_error *error) {
   int64_t width = output == OUTPUT_OUT ? slice->dv : 1;
+  if (output != OUTPUT_OUT) component = 0;
   double *x = malloc((size_t)(width + 1) * sizeof *x);
   unsigned char *class = malloc((size_t)width + 1);
   attest_status status = ATTEST_OK;
