@@ -5,7 +5,9 @@
 
 #define DISPATCH(name, real)                                                                       \
   ISA_DECLARE(void, name, (real * y, const real *x, size_t n));                                    \
-  void name(real *y, const real *x, size_t n) { ISA_DISPATCH(name)(y, x, n); }
+  void name(real *y, const real *x, size_t n) {                                                    \
+    ISA_DISPATCH(name)(y, x, n);                                                                   \
+  }
 
 DISPATCH(exp32_array, float)
 DISPATCH(exp64_array, double)
@@ -14,7 +16,8 @@ DISPATCH(tanh64_array, double)
 
 /* x = 2^e f with f in [sqrt 1/2, sqrt 2); log f = 2 atanh z, z = (f-1)/(f+1), |z| <= 0.1716, by its
  * series to z^23 (the rest is below 2^-62). f - 1 is exact; z carries 2 roundings, the series 4,
- * so log f is off by at most 2^-53 * 6 * 0.35; e LN2_HI is exact; the final addition rounds once. */
+ * so log f is off by at most 2^-53 * 6 * 0.35; e LN2_HI is exact; the final addition rounds once.
+ */
 double log64(double x) {
   int e;
   double f = frexp(x, &e);

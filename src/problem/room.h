@@ -21,9 +21,10 @@ typedef struct {
   attest_dtype products;   /* format in which q.k is accumulated and scores are kept */
   attest_dtype weights;    /* format to which exponentials are rounded before they meet values */
   attest_dtype accumulate; /* format in which p.v and the normaliser are accumulated */
-  int64_t block;       /* keys summed in one chain before the chain joins the running sum; 0: all */
-  int64_t super_block; /* chains summed before they join the total; 0: no second level */
-  double exp_error;    /* relative error of the exponential, in unit roundoffs of products */
+  attest_dtype result;     /* format of the output */
+  int64_t block;           /* keys summed in one chain before the chain joins the running sum; 0: all */
+  double exp_error;        /* relative error of the exponential, in unit roundoffs of products */
+  int builtin;             /* the order of operations of the built-in kernel is known: see the room */
 } room_machine;
 
 /* Enclosures of `rows` x `width` elements of one output in double: the exact element lies within

@@ -6,7 +6,9 @@
 
 #include "../enclosure/interval.h"
 
-static int64_t round_up(int64_t n, int64_t step) { return (n + step - 1) / step * step; }
+static int64_t round_up(int64_t n, int64_t step) {
+  return (n + step - 1) / step * step;
+}
 
 /* count elements of `size` bytes, 64-byte aligned, zeroed; NULL when there is no memory. */
 static void *allocate(int64_t count, size_t size) {
@@ -80,8 +82,7 @@ static void pack_values(softmax_pack *pack, double *x) {
     double *largest = pack->value_max + j / PASS_KEYS * dv;
     for (int64_t c = 0; c < dv; c++) {
       put(pack->values, pack->is_double, j * pack->dv_pad + c, x[c] * pack->value_scale);
-      if (pack->condition)
-        put(pack->values_abs, pack->is_double, j * pack->dv_pad + c, fabs(x[c]));
+      if (pack->condition) put(pack->values_abs, pack->is_double, j * pack->dv_pad + c, fabs(x[c]));
       largest[c] = fabs(x[c]) > largest[c] ? fabs(x[c]) : largest[c];
     }
   }
@@ -97,8 +98,7 @@ static void scan_unpacked(softmax_pack *pack, double *x) {
   int64_t rows = slice->bias.stride[0] ? slice->nq : slice->nq > 0;
   for (int64_t i = 0; i < rows; i++)
     for (int64_t j = 0; j < slice->nk; j++) {
-      double bias =
-          tensor_at(&slice->bias, i * slice->bias.stride[0] + j * slice->bias.stride[1]);
+      double bias = tensor_at(&slice->bias, i * slice->bias.stride[0] + j * slice->bias.stride[1]);
       if (isfinite(bias))
         pack->bias_max = fabs(bias) > pack->bias_max ? fabs(bias) : pack->bias_max;
       else if (bias != -INFINITY)
@@ -183,9 +183,9 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
 
 /* One allocation a state, cut into its arrays. */
 #define STATE(real, suffix)                                                                        \
-  ISA_DECLARE(void, softmax_pass_##suffix,                                                         \
-              (softmax_state_##suffix * state, const softmax_pack *pack, int64_t row,              \
-               int64_t rows));                                                                     \
+  ISA_DECLARE(                                                                                     \
+      void, softmax_pass_##suffix,                                                                 \
+      (softmax_state_##suffix * state, const softmax_pack *pack, int64_t row, int64_t rows));      \
   void softmax_pass_##suffix(softmax_state_##suffix *state, const softmax_pack *pack, int64_t row, \
                              int64_t rows) {                                                       \
     ISA_DISPATCH(softmax_pass_##suffix)(state, pack, row, rows);                                   \
@@ -227,3 +227,19 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
 
 STATE(float, f32)
 STATE(double, f64)
+
+ISA_DECLARE(void, softmax_row_scores,
+            (double *score, double *size, softmax_state_f64 *state, const softmax_pack *pack,
+             int64_t row));
+void softmax_row_scores(double *score, double *size, softmax_state_f64 *state,
+                        const softmax_pack *pack, int64_t row) {
+  ISA_DISPATCH(softmax_row_scores)(score, size, state, pack, row);
+}
+
+ISA_DECLARE(void, softmax_row_sums,
+            (double *spread, double *total, const double *x, const double *g, const double *h,
+             const softmax_pack *pack, int64_t lo, int64_t hi));
+void softmax_row_sums(double *spread, double *total, const double *x, const double *g,
+                      const double *h, const softmax_pack *pack, int64_t lo, int64_t hi) {
+  ISA_DISPATCH(softmax_row_sums)(spread, total, x, g, h, pack, lo, hi);
+}

@@ -35,14 +35,14 @@ typedef struct {
   const attest_problem *problem;
   problem_slice slice;
   int is_double, condition;
-  int64_t blocks;           /* of PASS_KEYS keys */
-  int64_t dv_pad;           /* dv rounded up to 64 bytes */
-  void *keys, *keys_abs;    /* [blocks * PASS_KEYS / PASS_PANEL][d][PASS_PANEL] */
+  int64_t blocks;            /* of PASS_KEYS keys */
+  int64_t dv_pad;            /* dv rounded up to 64 bytes */
+  void *keys, *keys_abs;     /* [blocks * PASS_KEYS / PASS_PANEL][d][PASS_PANEL] */
   void *values, *values_abs; /* [blocks * PASS_KEYS][dv_pad] */
-  double *key_norm;         /* a block: largest |k|_2, from above */
-  double *value_max;        /* [block][dv]: largest |v_c| */
-  int has_nonfinite;        /* somewhere in q, k, v or bias */
-  double value_scale;       /* float only: values are packed times this power of two */
+  double *key_norm;          /* a block: largest |k|_2, from above */
+  double *value_max;         /* [block][dv]: largest |v_c| */
+  int has_nonfinite;         /* somewhere in q, k, v or bias */
+  double value_scale;        /* float only: values are packed times this power of two */
   /* Parameters as doubles, with absolute errors. */
   double scale, scale_error, softcap, inverse_temperature, inverse_temperature_error;
   int has_softcap, has_temperature, has_extras; /* extras: anything but a plain visible range */
@@ -57,11 +57,11 @@ void softmax_pack_close(softmax_pack *pack);
 /* Working memory and results of one block of rows. */
 #define SOFTMAX_STATE(real, suffix)                                                                \
   typedef struct {                                                                                 \
-    real *query, *query_abs;         /* [PASS_ROWS][d], scaled */                                  \
-    real *score, *size;              /* [PASS_ROWS][PASS_KEYS]: s then w; t then w t */            \
+    real *query, *query_abs;              /* [PASS_ROWS][d], scaled */                             \
+    real *score, *size;                   /* [PASS_ROWS][PASS_KEYS]: s then w; t then w t */       \
     real *chain_out, *chain_a, *chain_tv; /* [PASS_ROWS][dv_pad]: sums of one block of keys */     \
-    real *out, *a, *tv;              /* [PASS_ROWS][dv_pad] */                                     \
-    double *bias;                    /* [PASS_KEYS] */                                             \
+    real *out, *a, *tv;                   /* [PASS_ROWS][dv_pad] */                                \
+    double *bias;                         /* [PASS_KEYS] */                                        \
     real shift[PASS_ROWS], sum[PASS_ROWS], c[PASS_ROWS];                                           \
     int rescaled[PASS_ROWS]; /* 1: the shift moved after keys had been summed */                   \
     int64_t lo[PASS_ROWS], hi[PASS_ROWS];                                                          \
@@ -76,5 +76,13 @@ void softmax_pack_close(softmax_pack *pack);
 
 SOFTMAX_STATE(float, f32);
 SOFTMAX_STATE(double, f64);
+
+/* Second passes over one row, in double with condition. Scores and absolute scores of the keys that
+ * the row's range leaves (arrays of blocks * PASS_KEYS; hidden keys: -infinity, 0). */
+void softmax_row_scores(double *score, double *size, softmax_state_f64 *state,
+                        const softmax_pack *pack, int64_t row);
+/* spread_c = sum g_j |v_jc - x_c|, total_c = sum h_j |v_jc|, lo <= j < hi, in chains over j. */
+void softmax_row_sums(double *spread, double *total, const double *x, const double *g,
+                      const double *h, const softmax_pack *pack, int64_t lo, int64_t hi);
 
 #endif

@@ -94,7 +94,8 @@ static void NAME(begin)(NAME(softmax_state) * state, const softmax_pack *pack, i
   }
 }
 
-/* Softcap: s <- cap tanh(s / cap), t <- t sech^2 + |s|, with sech^2 = 4e / (1 + e)^2, e = e^-2|y|. */
+/* Softcap: s <- cap tanh(s / cap), t <- t sech^2 + |s|, with sech^2 = 4e / (1 + e)^2, e = e^-2|y|.
+ */
 static void NAME(cap)(REAL *s, REAL *t, const softmax_pack *pack, int64_t n) {
   VEC cap = OP(set1)((REAL)pack->softcap), inverse = OP(set1)((REAL)(1 / pack->softcap));
   for (int64_t j = 0; j < n; j += LANES) {
@@ -108,8 +109,8 @@ static void NAME(cap)(REAL *s, REAL *t, const softmax_pack *pack, int64_t n) {
   }
 }
 
-/* Softcap, bias, slope and temperature for keys key + from .. key + to - 1; -infinity where the mask
- * hides. */
+/* Softcap, bias, slope and temperature for keys key + from .. key + to - 1; -infinity where the
+ * mask hides. */
 static void NAME(finish)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
                          int64_t r, int64_t key, int64_t from, int64_t to) {
   const problem_slice *slice = &pack->slice;
@@ -139,8 +140,8 @@ static void NAME(finish)(NAME(softmax_state) * state, const softmax_pack *pack, 
     if (t) t[j] *= (REAL)pack->inverse_temperature;
   }
   for (int64_t j = first; slice->mask.data && j < end; j++)
-    if (tensor_at(&slice->mask, row * slice->mask.stride[0] +
-                                    (key + j) * slice->mask.stride[1]) == 0)
+    if (tensor_at(&slice->mask, row * slice->mask.stride[0] + (key + j) * slice->mask.stride[1]) ==
+        0)
       s[j] = (REAL)-INFINITY;
 }
 
@@ -237,56 +238,79 @@ static void NAME(join)(REAL *to, const REAL *from, int64_t n) {
 /* sum += weights times values, keys key .. key + PASS_KEYS - 1, of which only the chains that meet
  * [first, end) matter. */
 static void NAME(gather)(REAL *sum, REAL *block, const REAL *weights, const REAL *values,
-                         const softmax_pack *pack, int64_t key, int64_t first, int64_t end) {
+                         const softmax_pack *pack, int64_t rows, int64_t key, int64_t first,
+                         int64_t end) {
   int64_t dv_pad = pack->dv_pad, started = 0;
   for (int64_t at = first / PASS_CHAIN * PASS_CHAIN; at < end; at += PASS_CHAIN, started = 1)
-    for (int64_t r = 0; r < PASS_ROWS; r += PASS_TILE)
-      NAME(tiles)(block + r * dv_pad, dv_pad, weights + r * PASS_KEYS + at, PASS_KEYS,
-                  values + (key + at) * dv_pad, dv_pad, PASS_CHAIN, started != 0,
-                  dv_pad / LANES);
-  if (started) NAME(join)(sum, block, PASS_ROWS * dv_pad);
+    for (int64_t r = 0; r < rows; r += PASS_TILE)
+      NAME(tiles)
+      (block + r * dv_pad, dv_pad, weights + r * PASS_KEYS + at, PASS_KEYS,
+       values + (key + at) * dv_pad, dv_pad, PASS_CHAIN, started != 0, dv_pad / LANES);
+  if (started) NAME(join)(sum, block, (rows + PASS_TILE - 1) / PASS_TILE * PASS_TILE * dv_pad);
 }
 
-/* Scores (or absolute scores) of all rows against the panels of one block that meet [first, end). */
-static void NAME(scores)(REAL *score, const REAL *query, const REAL *keys, int64_t d,
-                         int64_t first, int64_t end) {
-  for (int64_t at = first / PASS_PANEL * PASS_PANEL; at < end; at += PASS_PANEL)
-    for (int64_t r = 0; r < PASS_ROWS; r += PASS_TILE)
-      NAME(tiles)(score + r * PASS_KEYS + at, PASS_KEYS, query + r * d, d, keys + at * d,
-                  PASS_PANEL, d, 0, PASS_PANEL / LANES);
+/* Scores (or absolute scores) of all rows against the panels of one block that meet from .. to. */
+static void NAME(products)(REAL *score, const REAL *query, const REAL *keys, int64_t d,
+                           int64_t rows, int64_t from, int64_t to) {
+  for (int64_t at = from; at < to; at += PASS_PANEL)
+    for (int64_t r = 0; r < rows; r += PASS_TILE)
+      NAME(tiles)
+      (score + r * PASS_KEYS + at, PASS_KEYS, query + r * d, d, keys + at * d, PASS_PANEL, d, 0,
+       PASS_PANEL / LANES);
+}
+
+/* Finished scores (and absolute scores) of the columns from .. to of the block that starts at
+ * `key`. */
+static void NAME(score_block)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
+                              int64_t rows, int64_t key, int64_t from, int64_t to) {
+  int64_t d = pack->slice.d;
+  NAME(products)(state->score, state->query, (const REAL *)pack->keys + key * d, d, rows, from, to);
+  if (pack->condition)
+    NAME(products)
+    (state->size, state->query_abs, (const REAL *)pack->keys_abs + key * d, d, rows, from, to);
+  for (int64_t r = 0; r < rows; r++) {
+    REAL *s = state->score + r * PASS_KEYS;
+    REAL *t = pack->condition ? state->size + r * PASS_KEYS : NULL;
+    int64_t start = state->lo[r] > key + from ? state->lo[r] - key : from;
+    if (pack->has_extras) NAME(finish)(state, pack, row + r, r, key, from, to);
+    NAME(hide)(s, t, start, state->hi[r] - key, from, to);
+  }
+}
+
+/* Keys that some row of the block sees. */
+static void NAME(union_range)(int64_t *lo, int64_t *hi, const NAME(softmax_state) * state,
+                              int64_t rows) {
+  *lo = INT64_MAX;
+  *hi = 0;
+  for (int64_t r = 0; r < rows; r++) {
+    if (state->hi[r] <= state->lo[r]) continue;
+    *lo = state->lo[r] < *lo ? state->lo[r] : *lo;
+    *hi = state->hi[r] > *hi ? state->hi[r] : *hi;
+  }
+  if (*hi == 0) *lo = 0;
 }
 
 void ISA(NAME(softmax_pass))(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
                              int64_t rows);
 void ISA(NAME(softmax_pass))(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
                              int64_t rows) {
-  int64_t d = pack->slice.d, lo = INT64_MAX, hi = 0;
+  int64_t lo, hi;
   NAME(begin)(state, pack, row, rows);
-  for (int64_t r = 0; r < rows; r++) {
-    if (state->hi[r] <= state->lo[r]) continue;
-    lo = state->lo[r] < lo ? state->lo[r] : lo;
-    hi = state->hi[r] > hi ? state->hi[r] : hi;
-  }
-  for (int64_t key = hi > lo ? lo / PASS_KEYS * PASS_KEYS : hi; key < hi; key += PASS_KEYS) {
+  NAME(union_range)(&lo, &hi, state, rows);
+  for (int64_t key = lo / PASS_KEYS * PASS_KEYS; key < hi; key += PASS_KEYS) {
     int64_t first = lo > key ? lo - key : 0, end = hi - key < PASS_KEYS ? hi - key : PASS_KEYS;
-    NAME(scores)(state->score, state->query, (const REAL *)pack->keys + key * d, d, first, end);
-    if (pack->condition)
-      NAME(scores)(state->size, state->query_abs, (const REAL *)pack->keys_abs + key * d, d,
-                   first, end);
     int64_t from = first / PASS_PANEL * PASS_PANEL;
     int64_t to = (end + PASS_PANEL - 1) / PASS_PANEL * PASS_PANEL;
-    for (int64_t r = 0; r < PASS_ROWS; r++) {
-      int64_t start = state->lo[r] > key + from ? state->lo[r] - key : from;
-      if (r < rows && pack->has_extras) NAME(finish)(state, pack, row + r, r, key, from, to);
-      NAME(hide)(state->score + r * PASS_KEYS,
-                 pack->condition ? state->size + r * PASS_KEYS : NULL, start,
-                 state->hi[r] - key, from, to);
+    NAME(score_block)(state, pack, row, rows, key, from, to);
+    for (int64_t r = 0; r < rows; r++)
       NAME(weigh)(state, pack, r, from, to);
-    }
-    NAME(gather)(state->out, state->chain_out, state->score, pack->values, pack, key, first, end);
+    NAME(gather)
+    (state->out, state->chain_out, state->score, pack->values, pack, rows, key, first, end);
     if (!pack->condition) continue;
-    NAME(gather)(state->a, state->chain_a, state->score, pack->values_abs, pack, key, first, end);
-    NAME(gather)(state->tv, state->chain_tv, state->size, pack->values, pack, key, first, end);
+    NAME(gather)
+    (state->a, state->chain_a, state->score, pack->values_abs, pack, rows, key, first, end);
+    NAME(gather)
+    (state->tv, state->chain_tv, state->size, pack->values, pack, rows, key, first, end);
   }
 }
 

@@ -58,14 +58,20 @@ enum { VF_LANES = ISA_BYTES / 4, VD_LANES = ISA_BYTES / 8 };
 
 /* The operations that C's operators on vectors lack, for lanes of type `real`. */
 #define ISA_COMMON(v, vi, real, integer, lanes)                                                    \
-  ISA_INLINE v v##_set1(real x) { return x - (v){0}; }                                             \
+  ISA_INLINE v v##_set1(real x) {                                                                  \
+    return x - (v){0};                                                                             \
+  }                                                                                                \
   ISA_INLINE v v##_load(const real *p) {                                                           \
     v x;                                                                                           \
     memcpy(&x, p, sizeof x);                                                                       \
     return x;                                                                                      \
   }                                                                                                \
-  ISA_INLINE void v##_store(real *p, v x) { memcpy(p, &x, sizeof x); }                             \
-  ISA_INLINE v v##_select(vi mask, v a, v b) { return (v)((mask & (vi)a) | (~mask & (vi)b)); }     \
+  ISA_INLINE void v##_store(real *p, v x) {                                                        \
+    memcpy(p, &x, sizeof x);                                                                       \
+  }                                                                                                \
+  ISA_INLINE v v##_select(vi mask, v a, v b) {                                                     \
+    return (v)((mask & (vi)a) | (~mask & (vi)b));                                                  \
+  }                                                                                                \
   ISA_INLINE v v##_abs(v x) {                                                                      \
     return (v)((vi)x & ~((vi){0} + ((integer)1 << (8 * sizeof(integer) - 1))));                    \
   }
@@ -80,8 +86,12 @@ ISA_INLINE vf vf_fma(vf a, vf b, vf c) {
 ISA_INLINE vd vd_fma(vd a, vd b, vd c) {
   return (vd)_mm512_fmadd_pd((__m512d)a, (__m512d)b, (__m512d)c);
 }
-ISA_INLINE vf vf_max(vf a, vf b) { return (vf)_mm512_max_ps((__m512)a, (__m512)b); }
-ISA_INLINE vd vd_max(vd a, vd b) { return (vd)_mm512_max_pd((__m512d)a, (__m512d)b); }
+ISA_INLINE vf vf_max(vf a, vf b) {
+  return (vf)_mm512_max_ps((__m512)a, (__m512)b);
+}
+ISA_INLINE vd vd_max(vd a, vd b) {
+  return (vd)_mm512_max_pd((__m512d)a, (__m512d)b);
+}
 #elif ISA_BYTES == 32
 ISA_INLINE vf vf_fma(vf a, vf b, vf c) {
   return (vf)_mm256_fmadd_ps((__m256)a, (__m256)b, (__m256)c);
@@ -89,8 +99,12 @@ ISA_INLINE vf vf_fma(vf a, vf b, vf c) {
 ISA_INLINE vd vd_fma(vd a, vd b, vd c) {
   return (vd)_mm256_fmadd_pd((__m256d)a, (__m256d)b, (__m256d)c);
 }
-ISA_INLINE vf vf_max(vf a, vf b) { return (vf)_mm256_max_ps((__m256)a, (__m256)b); }
-ISA_INLINE vd vd_max(vd a, vd b) { return (vd)_mm256_max_pd((__m256d)a, (__m256d)b); }
+ISA_INLINE vf vf_max(vf a, vf b) {
+  return (vf)_mm256_max_ps((__m256)a, (__m256)b);
+}
+ISA_INLINE vd vd_max(vd a, vd b) {
+  return (vd)_mm256_max_pd((__m256d)a, (__m256d)b);
+}
 #else
 ISA_INLINE vf vf_fma(vf a, vf b, vf c) {
   for (int i = 0; i < VF_LANES; i++)
@@ -103,8 +117,12 @@ ISA_INLINE vd vd_fma(vd a, vd b, vd c) {
   return c;
 }
 /* As the hardware's: b where a and b are unordered. */
-ISA_INLINE vf vf_max(vf a, vf b) { return vf_select(a > b, a, b); }
-ISA_INLINE vd vd_max(vd a, vd b) { return vd_select(a > b, a, b); }
+ISA_INLINE vf vf_max(vf a, vf b) {
+  return vf_select(a > b, a, b);
+}
+ISA_INLINE vd vd_max(vd a, vd b) {
+  return vd_select(a > b, a, b);
+}
 #endif
 
 #endif /* ATTEST_ISA */

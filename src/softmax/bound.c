@@ -1,0 +1,240 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The a-priori bound of a declared machine model: what rounding can do at worst, element by
+ * element, to a softmax attention that multiplies, exponentiates and sums in the named formats.
+ *
+ * Derivation. u_P, u_W, u_A, u_O are the unit roundoffs of products, weights, accumulate, result.
+ * A key's computed weight is w_j e^(+-delta_j) relative to a common factor, with
+ *   delta_j = g(d+3) t_j + 5 u_P t_j [bias, slope, softcap, temperature] + 16 u_P cap / temperature
+ *           + u_P shift_j + (1 + moves_j) (exp + 1) u_P + [u_W where weights are rounded].
+ * shift_j bounds the sum of |s_j - m| when the key is summed and of all later moves of the running
+ * maximum m: they telescope to max s - s_j for an online softmax whose m is the maximum so far.
+ * For fixed absolute perturbations, with x the exact quotient,
+ *   |x' - x| <= sum p_j expm1(delta_j) |v_j - x| / sum p_j e^-delta_j =: spread,
+ * an inequality without higher-order terms. Rounding of the sums adds depth_j u_A p_j e^delta_j
+ * |v_j| for depth_j additions and depth_W u_A for the normaliser; division and result round once
+ * each. Weights that underflow (below 2^emin of the products) add N 2^(emin+2) max|v|, sums in
+ * subnormals N 2^(emin-p+2). Formats with few bits can make the bound infinite: then it says
+ * nothing.
+ *
+ * For the built-in kernel (pass.h) the order is known: depth_j counts the additions that follow the
+ * key in its chain, block and total, and the shift is the first block's maximum unless the maximum
+ * later grows by more than PASS_SHIFT. */
+#include <stdlib.h>
+
+#include "../enclosure/exp_constants.h"
+#include "terms.h"
+
+static double roundoff(attest_dtype dtype) {
+  return measure_unit_roundoff(tensor_dtype_format(dtype));
+}
+
+room_machine softmax_machine(attest_dtype dtype) {
+  int is_double = dtype == ATTEST_FLOAT64;
+  attest_dtype work = is_double ? ATTEST_FLOAT64 : ATTEST_FLOAT32;
+  room_machine machine = {.products = work,
+                          .weights = work,
+                          .accumulate = work,
+                          .result = dtype,
+                          .block = PASS_CHAIN,
+                          .exp_error = is_double ? EXP64_ERROR : EXP32_ERROR,
+                          .builtin = 1};
+  return machine;
+}
+
+/* ---- declared models
+ * -------------------------------------------------------------------------------- */
+
+static int parse_field(room_machine *machine, const char *key, const char *value) {
+  char *end;
+  attest_dtype *format = strcmp(key, "products") == 0     ? &machine->products
+                         : strcmp(key, "weights") == 0    ? &machine->weights
+                         : strcmp(key, "accumulate") == 0 ? &machine->accumulate
+                                                          : NULL;
+  if (format) return tensor_dtype_parse(format, value) == 0 && tensor_dtype_format(*format);
+  if (strcmp(key, "block") == 0) {
+    machine->block = strtoll(value, &end, 10);
+    return *value && !*end && machine->block >= 0;
+  }
+  if (strcmp(key, "exp") == 0) {
+    machine->exp_error = strtod(value, &end);
+    return *value && !*end && machine->exp_error >= 0 && machine->exp_error <= 0x1p40;
+  }
+  return 0;
+}
+
+attest_status softmax_machine_parse(room_machine *machine, const char *text, attest_error *error) {
+  *machine = softmax_machine(ATTEST_FLOAT32);
+  machine->builtin = 0;
+  machine->block = 0;
+  machine->exp_error = 2;
+  char *copy = strdup(text), *rest = copy;
+  if (!copy) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  for (char *field; (field = strsep(&rest, ","));) {
+    char *value = strchr(field, '=');
+    if (value) *value++ = 0;
+    if (value && parse_field(machine, field, value)) continue;
+    attest_fail(error, ATTEST_ERR_INPUT,
+                "--arithmetic: '%s%s%s' is not understood; write products=DTYPE, weights=DTYPE, "
+                "accumulate=DTYPE, block=KEYS (0: one chain) or exp=ERROR in unit roundoffs",
+                field, value ? "=" : "", value ? value : "");
+    free(copy);
+    return ATTEST_ERR_INPUT;
+  }
+  free(copy);
+  return ATTEST_OK;
+}
+
+/* ---- one row
+ * ------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  double u_products, u_weights, u_accumulate, u_result;
+  double shift_slack; /* added to max s - s_j */
+  double shift;       /* builtin, maximum never moves: the reference itself, else NaN */
+  double moves;
+  double sum_depth;
+} row_model;
+
+/* How the built-in kernel's shift can behave on this row, from the scores of the second pass. The
+ * kernel's scores differ by at most `off`, so a growth within off of PASS_SHIFT counts as a move.
+ */
+static void builtin_shift(row_model *model, const softmax_second *second,
+                          const softmax_row_terms *terms, double sink, double off) {
+  double first = sink;
+  for (int64_t key = terms->lo; key < terms->hi && !(first > -INFINITY);) {
+    int64_t end = (key / PASS_KEYS + 1) * PASS_KEYS;
+    for (end = end < terms->hi ? end : terms->hi; key < end; key++)
+      first = second->score[key] > first ? second->score[key] : first;
+  }
+  double growth = second->largest - first;
+  if (growth + 2 * off < PASS_SHIFT) {
+    model->shift = first;
+    model->shift_slack = off;
+  } else {
+    model->shift_slack = 2 * PASS_SHIFT + off;
+    model->moves = ceil(growth / PASS_SHIFT) + 1;
+  }
+}
+
+static row_model model_row(const room_machine *machine, const softmax_second *second,
+                           const softmax_pack *pack, const softmax_row_terms *terms) {
+  row_model model = {.u_products = roundoff(machine->products),
+                     .u_weights =
+                         machine->weights == machine->products ? 0 : roundoff(machine->weights),
+                     .u_accumulate = roundoff(machine->accumulate),
+                     .u_result = roundoff(machine->result),
+                     .shift = NAN};
+  double off = (double)(pack->slice.d + 8) * model.u_products * terms->reach * (1 + 0x1p-10);
+  if (machine->builtin) {
+    builtin_shift(&model, second, terms, second->state.shift[0], off);
+    model.sum_depth = PASS_KEYS / PASS_LANES + 4 + terms->blocks;
+  } else {
+    double block = machine->block ? (double)machine->block : terms->keys;
+    model.moves = ceil(terms->keys / (block > 0 ? block : 1));
+    model.sum_depth = fmin(block, terms->keys) + model.moves;
+    model.shift_slack = off;
+  }
+  return model;
+}
+
+/* Additions that the product of key j meets on its way into out. */
+static double depth_of(const room_machine *machine, const row_model *model,
+                       const softmax_row_terms *terms, int64_t j) {
+  if (!machine->builtin) return model->sum_depth;
+  int64_t chain_end = (j / PASS_CHAIN + 1) * PASS_CHAIN, block = j / PASS_KEYS;
+  int64_t chain = j % PASS_KEYS / PASS_CHAIN, last = (terms->hi - 1) / PASS_KEYS;
+  int64_t in_chain = (chain_end < terms->hi ? chain_end : terms->hi) - j;
+  return (double)(in_chain + PASS_KEYS / PASS_CHAIN - chain + last - block + 1) + model->moves;
+}
+
+/* delta_j for absolute score t and score s. */
+static double weight_error(const room_machine *machine, const row_model *model,
+                           const softmax_pack *pack, double s, double largest, double t) {
+  double u = model->u_products;
+  double rounds = (double)pack->slice.d + 3 + (pack->has_extras ? 5 : 0);
+  double delta = rounds * u * t / (1 - fmin(0.5, rounds * u));
+  if (pack->has_softcap) delta += 16 * u * pack->softcap * fabs(pack->inverse_temperature);
+  double shift = isnan(model->shift) ? largest - s : fabs(s - model->shift);
+  delta += u * (shift + model->shift_slack);
+  delta += (1 + model->moves) * (machine->exp_error + 1) * u + model->u_weights;
+  return delta * (1 + 0x1p-8);
+}
+
+/* g_j = p_j expm1(delta_j), h_j = p_j e^delta_j depth_j; the sink's part of spread and
+ * sum p e^-delta are returned. */
+static void perturb(double *sink_g, double *least, softmax_second *second,
+                    const room_machine *machine, const row_model *model, const softmax_pack *pack,
+                    const softmax_row_terms *terms) {
+  double p = second->sink_weight, t = second->state.c[0];
+  double delta = weight_error(machine, model, pack, second->state.shift[0], second->largest, t);
+  *sink_g = p > 0 ? p * expm1(delta) : 0;
+  *least = p > 0 ? p * exp(-delta) : 0;
+  for (int64_t j = terms->lo; j < terms->hi; j++) {
+    p = second->g[j];
+    second->h[j] = 0;
+    if (p == 0) continue;
+    delta = weight_error(machine, model, pack, second->score[j], second->largest, second->size[j]);
+    double grown = expm1(delta);
+    second->h[j] = p * (1 + grown) * depth_of(machine, model, terms, j);
+    second->g[j] = p * grown;
+    *least += p * exp(-delta);
+  }
+}
+
+/* The sum over the row of p delta: what the normaliser, and so lse, is off by. */
+static double lse_bound(const row_model *model, const softmax_second *second,
+                        const softmax_row_terms *terms, double sink_g, double least, double lse) {
+  double grown = sink_g;
+  for (int64_t j = terms->lo; j < terms->hi; j++)
+    grown += second->g[j];
+  double u = model->u_accumulate;
+  return grown / least + model->sum_depth * u * 1.01 + (2 * u + model->u_result) * (fabs(lse) + 1) +
+         2 * u * fabs(second->largest);
+}
+
+/* What underflow can cost a component whose values are at most v_max: weights below the smallest
+ * normal number are dropped, products round to the grid of subnormals (values beyond 2^64 are
+ * packed smaller by the built-in kernel, which makes that grid coarser). */
+static double underflow(const tensor_format *format, double keys, double v_max) {
+  int scaled = v_max > 0x1p64 ? ilogb(v_max) : 0;
+  return keys *
+         (ldexp(v_max, format->emin + 2) + ldexp(1, format->emin - format->precision + 2 + scaled));
+}
+
+static void out_bounds(room_block *block, softmax_second *second, const softmax_pack *pack,
+                       const softmax_row_terms *terms, const row_model *model, double sink_g,
+                       double least, int64_t at) {
+  const tensor_format *format = tensor_dtype_format(block->machine->products);
+  const double *x = block->out.x + at * block->out.width;
+  softmax_row_sums(second->spread, second->total, x, second->g, second->h, pack, terms->lo,
+                   terms->hi);
+  for (int64_t c = 0; c < block->out.width; c++) {
+    double spread = (second->spread[c] + sink_g * fabs(x[c])) / least;
+    double sums = second->total[c] / least * model->u_accumulate;
+    double ends = ((model->sum_depth + 2) * model->u_accumulate + model->u_result) *
+                  (fabs(x[c]) + spread + sums);
+    double bound = (spread + sums + ends) * (1 + 0x1p-6) +
+                   underflow(format, terms->keys, softmax_largest_value(pack, terms, c)) +
+                   block->out.radius[at * block->out.width + c];
+    block->out.theory[at * block->out.width + c] = bound >= 0 ? bound : INFINITY;
+  }
+}
+
+void softmax_theory_row(room_block *block, softmax_second *second, const softmax_pack *pack,
+                        int64_t at, unsigned want) {
+  const room_machine *machine = block->machine;
+  softmax_row_terms terms;
+  softmax_terms_of_row(&terms, pack, block->row + at);
+  softmax_second_weights(second, pack, &terms, block->row + at);
+  row_model model = model_row(machine, second, pack, &terms);
+  double sink_g, least;
+  perturb(&sink_g, &least, second, machine, &model, pack, &terms);
+  if (want & WANT_OUT) out_bounds(block, second, pack, &terms, &model, sink_g, least, at);
+  if (want & WANT_LSE) {
+    double bound = lse_bound(&model, second, &terms, sink_g, least, block->lse.x[at]);
+    bound = (pack->problem->values.lse_base == 2 ? 1.5 * bound : bound) * (1 + 0x1p-6);
+    bound +=
+        underflow(tensor_dtype_format(machine->products), terms.keys, 1) + block->lse.radius[at];
+    block->lse.theory[at] = bound >= 0 ? bound : INFINITY;
+  }
+}

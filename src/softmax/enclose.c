@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The double tier: softmax attention in float64 with a radius that contains the exact value.
+ *
+ * Derivation (theorem softmax_radius). u = 2^-53, g(n) = n u / (1 - n u), hats are computed values.
+ *
+ * 1. Scores. Product with the scale: the double scale is off by at most 2u relative, the product
+ *    rounds once, the chain of d fused operations rounds d times, so before anything is added
+ *      |s^ - s| <= g(d+3) sum |scale q_a k_a| + d 2^-1073 (1 + |k|) <= g(d+3) T + tiny,
+ *    T = |scale| |q|_2 max |k|_2 over the blocks of visible keys (Cauchy-Schwarz). A softcap is
+ *    1-Lipschitz; its own arithmetic costs 16 u cap (EXP_TANH_ERROR and three operations). Bias,
+ *    slope and their additions round at most 4 times a quantity below R = sum of all absolute
+ *    terms; the temperature at most 3 times. Together E.
+ * 2. Weights. y = s^ - m rounds once: u |y|. exp: EXP64_ERROR u. A key with y >= -68 has |y| <= 68
+ *    (y never exceeds PASS_SHIFT). Moving the shift multiplies all sums by f = exp(-D), D > 8; a
+ * key that still matters (total D <= 76) meets at most 10 moves, whose errors add up to at most u
+ * (76 + 10 (EXP64_ERROR + 1)) <= 112 u. So every key that matters has relative weight error rho =
+ * (E + 70 u + [112 u if the shift moved]) (1 + 2^-10),   required: rho <= 2^-16. The others, y <
+ * -68 or flushed below EXP64_MIN, have true and computed weights below 1.01 e^-68 < 2^-98 where the
+ * sum of weights is at least 1 (the key that set the shift): their share in out is at most tail = N
+ * 2^-96 max |v|.
+ * 3. Sums. A weight meets at most g(32 + 8 + blocks + 10) in out and g(16 + 4 + blocks + 10) in the
+ *    normaliser; the division rounds once. With A = sum p |v| and x^ computed,
+ *      |x^ - x| <= (1 + 2^-8) [rho (A + |x^|) + g(nO) A + g(nW) |x^| + u |x^|] + tail + (N + 2)
+ * 2^-1073, the factor absorbing products of the terms and A, x against A^, x^.
+ * 4. lse = m + log W: rho + g(nW) + N 2^-96 from W, 2^-51 (1 + |log W|) from log64, one rounding.
+ * 5. Conditioning: A^, C^ = sum p t, M^ = sum p t v carry relative errors
+ *    kappa = 2 rho + g(nO) + g(nW) + 4u and, with t, kappa_t = kappa + g(d+8) (+ the relative error
+ *    of sech^2, 3 E / cap + 300 u, under a softcap) against sum p t |v| <= B = min(C max|v|, R A).
+ *    S = sum p t |v - x| lies between |M - x C| and min(B + |x| C, R (A + |x|)).
+ *
+ * Whatever overflows or exceeds its requirement gets an infinite radius: the next tier decides. */
+#include <float.h>
+#include <stdlib.h>
+
+#include "../enclosure/exp.h"
+#include "../enclosure/interval.h"
+#include "pass.h"
+#include "terms.h"
+
+attest_status softmax_enclose_open(void **work, const attest_problem *problem,
+                                   const problem_slice *slice, unsigned want, attest_error *error) {
+  softmax_pack *pack = NULL;
+  int condition = (want & (WANT_CONDITION | WANT_THEORY)) != 0;
+  attest_status status = softmax_pack_open(&pack, problem, slice, 1, condition, error);
+  *work = pack;
+  return status;
+}
+
+void softmax_enclose_close(void *work) {
+  softmax_pack_close(work);
+}
+
+/* ---- what all elements of a row share
+ * -------------------------------------------------------------- */
+
+static double gamma_up(double n) {
+  return n * 0x1p-53 * (1 + 0x1p-20);
+}
+
+static double query_norm(const softmax_pack *pack, int64_t row) {
+  double squares = 0;
+  for (int64_t a = 0; a < pack->slice.d; a++) {
+    double q =
+        tensor_at(&pack->slice.q, row * pack->slice.q.stride[0] + a * pack->slice.q.stride[1]);
+    squares = enclosure_add_up(squares, enclosure_mul_up(fabs(q), fabs(q)));
+  }
+  return enclosure_up(sqrt(squares));
+}
+
+/* Largest |k|_2 over the blocks that meet lo .. hi - 1. */
+static double largest_key(const softmax_pack *pack, int64_t lo, int64_t hi) {
+  double largest = 0;
+  for (int64_t b = lo / PASS_KEYS; b * PASS_KEYS < hi; b++)
+    largest = pack->key_norm[b] > largest ? pack->key_norm[b] : largest;
+  return largest;
+}
+
+/* Largest |slope (j - i')| for lo <= j < hi. */
+static double largest_step(const problem_slice *slice, int64_t row, int64_t lo, int64_t hi) {
+  if (!slice->has_slope || hi <= lo) return 0;
+  double before = fabs((double)(lo - row - slice->offset));
+  double after = fabs((double)(hi - 1 - row - slice->offset));
+  return enclosure_mul_up(fabs(slice->slope), before > after ? before : after);
+}
+
+void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, int64_t row) {
+  const problem_slice *slice = &pack->slice;
+  problem_visible_range(&terms->lo, &terms->hi, pack->problem, slice, row);
+  int64_t lo = terms->lo, hi = terms->hi > lo ? terms->hi : lo;
+  double scale = enclosure_add_up(fabs(pack->scale), pack->scale_error);
+  double key = largest_key(pack, lo, hi);
+  double products = enclosure_mul_up(scale, enclosure_mul_up(query_norm(pack, row), key));
+  double extras = enclosure_add_up(pack->bias_max, largest_step(slice, row, lo, hi));
+  double cap = pack->has_softcap ? pack->softcap : 0;
+  double capped = enclosure_mul_up(cap < products ? cap : products, 1 + 0x1p-40);
+  double size = enclosure_add_up(enclosure_add_up(products, capped), extras);
+  double inverse = pack->has_temperature ? enclosure_add_up(pack->inverse_temperature,
+                                                            pack->inverse_temperature_error)
+                                         : 1;
+  double error = gamma_up((double)slice->d + 3) * products +
+                 (double)slice->d * 0x1p-1073 * (1 + key) + 16 * 0x1p-53 * cap +
+                 (pack->has_extras ? 4 * 0x1p-53 * size : 0);
+  terms->reach = enclosure_mul_up(size, inverse);
+  terms->score_error = error * inverse + (pack->has_temperature ? 3 * 0x1p-53 * terms->reach : 0);
+  double sink = slice->has_sink ? enclosure_mul_up(fabs(slice->sink), inverse) : 0;
+  if (slice->has_sink) terms->score_error += 2 * 0x1p-53 * sink;
+  terms->reach = sink > terms->reach ? sink : terms->reach;
+  terms->size_error =
+      gamma_up((double)slice->d + 8) + (pack->has_softcap ? 3 * error / cap + 300 * 0x1p-53 : 0);
+  terms->blocks = (double)(hi / PASS_KEYS - lo / PASS_KEYS + 1);
+  terms->keys = (double)(hi - lo);
+}
+
+/* rho and the errors of the sums. */
+static void finish_terms(softmax_row_terms *terms, int rescaled) {
+  terms->rho = (terms->score_error + (70 + (rescaled ? 112 : 0)) * 0x1p-53) * (1 + 0x1p-10);
+  terms->out_error = gamma_up(PASS_CHAIN + PASS_KEYS / PASS_CHAIN + terms->blocks + 10);
+  terms->sum_error = gamma_up(PASS_KEYS / PASS_LANES + 4 + terms->blocks + 10);
+  terms->usable = terms->rho <= 0x1p-16 && terms->reach <= 0x1p900;
+}
+
+/* ---- one row
+ * -------------------------------------------------------------------------------------------- */
+
+typedef struct {
+  double x, radius, a_lo, a_hi, s_lo, s_hi;
+} element;
+
+static const element unknown = {0, INFINITY, 0, INFINITY, 0, INFINITY};
+
+double softmax_largest_value(const softmax_pack *pack, const softmax_row_terms *terms, int64_t c) {
+  double largest = 0;
+  for (int64_t b = terms->lo / PASS_KEYS; b * PASS_KEYS < terms->hi; b++) {
+    double v = pack->value_max[b * pack->slice.dv + c];
+    largest = v > largest ? v : largest;
+  }
+  return largest;
+}
+
+/* Steps 3 and 5 of the derivation for component c of row r of the state. */
+static element enclose_element(const softmax_state_f64 *state, const softmax_pack *pack,
+                               const softmax_row_terms *terms, int64_t r, int64_t c) {
+  int64_t at = r * pack->dv_pad + c;
+  double w = state->sum[r], v_max = softmax_largest_value(pack, terms, c);
+  double tail = terms->keys * 0x1p-96 * v_max + (terms->keys + 2) * 0x1p-1073;
+  double kappa = 2 * terms->rho + terms->out_error + terms->sum_error + 4 * 0x1p-53;
+  element e;
+  e.x = state->out[at] / w;
+  e.a_hi = v_max;
+  e.a_lo = 0;
+  if (pack->condition) {
+    double a = state->a[at] / w;
+    e.a_hi = a * (1 + kappa) * (1 + 0x1p-50) + tail;
+    e.a_lo = fmax(0, a * (1 - kappa) * (1 - 0x1p-50) - tail);
+  }
+  double x = fabs(e.x);
+  e.radius = (1 + 0x1p-8) * (terms->rho * (e.a_hi + x) + terms->out_error * e.a_hi +
+                             (terms->sum_error + 0x1p-53) * x) +
+             tail;
+  if (!isfinite(e.x) || !isfinite(e.radius)) return unknown;
+  e.s_lo = 0;
+  e.s_hi = INFINITY;
+  if (!pack->condition) return e;
+  double kappa_t = kappa + terms->size_error, c_hat = state->c[r] / w;
+  double c_hi = c_hat * (1 + kappa_t) * (1 + 0x1p-50) + tail;
+  double spread = fmin(c_hi * v_max, terms->reach * e.a_hi) * (1 + 0x1p-50);
+  double off = kappa_t * spread + e.radius * c_hi + (kappa_t + 4 * 0x1p-53) * x * c_hi +
+               2 * terms->reach * tail;
+  e.s_lo = fmax(0, (fabs(state->tv[at] / w - e.x * c_hat) - off * (1 + 0x1p-20)) * (1 - 0x1p-50));
+  x += e.radius;
+  e.s_hi = fmin(spread + x * c_hi, terms->reach * (e.a_hi + x)) * (1 + 0x1p-40);
+  if (!(e.s_hi >= 0)) e.s_hi = INFINITY;
+  if (!(e.s_lo >= 0)) e.s_lo = 0;
+  return e;
+}
+
+/* Step 4. */
+static element enclose_lse(const softmax_state_f64 *state, const softmax_pack *pack,
+                           const softmax_row_terms *terms, int64_t r) {
+  double logarithm = log64(state->sum[r]);
+  element e;
+  e.x = state->shift[r] + logarithm;
+  e.radius = (1 + 0x1p-8) * (terms->rho + terms->sum_error + terms->keys * 0x1p-96 +
+                             0x1p-51 * (1 + fabs(logarithm)) + 0x1p-53 * fabs(e.x));
+  double kappa_t = 2 * terms->rho + 2 * terms->sum_error + terms->size_error + 4 * 0x1p-53;
+  double c = pack->condition ? state->c[r] / state->sum[r] : 0,
+         c_off = c * kappa_t + 0x1p-90 * terms->reach * terms->keys;
+  e.s_lo = fmax(0, c - c_off);
+  e.s_hi = pack->condition ? c + c_off : INFINITY;
+  if (pack->problem->values.lse_base == 2) {
+    e.x *= EXP64_LOG2E;
+    e.radius = 1.5 * e.radius + 0x1p-51 * fabs(e.x);
+    e.s_lo *= EXP64_LOG2E * (1 - 0x1p-50);
+    e.s_hi *= EXP64_LOG2E * (1 + 0x1p-50);
+  }
+  if (!isfinite(e.x) || !isfinite(e.radius)) return unknown;
+  e.a_lo = fmax(0, fabs(e.x) - e.radius);
+  e.a_hi = fabs(e.x) + e.radius;
+  return e;
+}
+
+static void put(room_cells *cells, int64_t at, const element *e) {
+  cells->x[at] = e->x;
+  cells->radius[at] = e->radius;
+  if (cells->a_lo) {
+    cells->a_lo[at] = e->a_lo;
+    cells->a_hi[at] = e->a_hi;
+    cells->s_lo[at] = e->s_lo;
+    cells->s_hi[at] = e->s_hi;
+  }
+}
+
+/* Puts what the edge policy prescribes; what it leaves to be computed from a part of the keys is
+ * left to the ball tier. */
+static int put_special(room_cells *cells, double *value, const softmax_pack *pack, int64_t row,
+                       int64_t first, int output) {
+  unsigned char *class = cells->class + first;
+  int kind = softmax_special_row(class, value, pack->problem, &pack->slice, row, output);
+  for (int64_t c = 0; kind != 1 && c < cells->width; c++) {
+    element e = {value[c], 0, fabs(value[c]), fabs(value[c]), 0, 0};
+    if (kind != 0 || (output == OUTPUT_LSE && class[c] == EXACT_FINITE)) e = unknown;
+    put(cells, first + c, &e);
+  }
+  return kind;
+}
+
+static void row_out(room_block *block, const softmax_state_f64 *state, const softmax_pack *pack,
+                    const softmax_row_terms *terms, int64_t r, int64_t at, double *value) {
+  room_cells *cells = &block->out;
+  int special = pack->has_nonfinite || !(state->sum[r] > 0);
+  memset(cells->class + at * cells->width, EXACT_FINITE, (size_t)cells->width);
+  if (special &&
+      put_special(cells, value, pack, block->row + at, at * cells->width, OUTPUT_OUT) != 1)
+    return;
+  for (int64_t c = 0; c < cells->width; c++) {
+    element e = terms->usable ? enclose_element(state, pack, terms, r, c) : unknown;
+    put(cells, at * cells->width + c, &e);
+  }
+}
+
+static void row_lse(room_block *block, const softmax_state_f64 *state, const softmax_pack *pack,
+                    const softmax_row_terms *terms, int64_t r, int64_t at) {
+  room_cells *cells = &block->lse;
+  double value;
+  int special = pack->has_nonfinite || !(state->sum[r] > 0);
+  cells->class[at] = EXACT_FINITE;
+  if (special && put_special(cells, &value, pack, block->row + at, at, OUTPUT_LSE) != 1) return;
+  element e = terms->usable ? enclose_lse(state, pack, terms, r) : unknown;
+  put(cells, at, &e);
+}
+
+static void unknown_rows(room_block *block, unsigned want) {
+  for (int64_t i = 0; (want & WANT_OUT) && i < block->rows * block->out.width; i++) {
+    put(&block->out, i, &unknown);
+    block->out.class[i] = EXACT_FINITE;
+    if (want & WANT_THEORY) block->out.theory[i] = INFINITY;
+  }
+  for (int64_t i = 0; (want & WANT_LSE) && i < block->rows; i++) {
+    put(&block->lse, i, &unknown);
+    block->lse.class[i] = EXACT_FINITE;
+    if (want & WANT_THEORY) block->lse.theory[i] = INFINITY;
+  }
+  for (int64_t i = 0; block->reach && i < block->rows; i++)
+    block->reach[i] = INFINITY;
+}
+
+void softmax_enclose_rows(room_block *block, const void *work, unsigned want) {
+  const softmax_pack *pack = work;
+  softmax_state_f64 state;
+  softmax_second second = {0};
+  double *value = malloc(((size_t)pack->slice.dv + 1) * sizeof *value);
+  int ready = softmax_state_open_f64(&state, pack, NULL) == ATTEST_OK && value;
+  if (ready && (want & WANT_THEORY)) ready = softmax_second_open(&second, pack);
+  if (!ready) unknown_rows(block, want);
+  for (int64_t at = 0; ready && at < block->rows; at += PASS_ROWS) {
+    int64_t rows = block->rows - at < PASS_ROWS ? block->rows - at : PASS_ROWS;
+    softmax_pass_f64(&state, pack, block->row + at, rows);
+    for (int64_t r = 0; r < rows; r++) {
+      softmax_row_terms terms;
+      softmax_terms_of_row(&terms, pack, block->row + at + r);
+      finish_terms(&terms, state.rescaled[r]);
+      if (block->reach) block->reach[at + r] = terms.reach;
+      if (want & WANT_OUT) row_out(block, &state, pack, &terms, r, at + r, value);
+      if (want & WANT_LSE) row_lse(block, &state, pack, &terms, r, at + r);
+      if (want & WANT_THEORY) softmax_theory_row(block, &second, pack, at + r, want);
+    }
+  }
+  softmax_second_close(&second);
+  softmax_state_close_f64(&state);
+  free(value);
+}
