@@ -16,15 +16,13 @@ const char *certify_default_bound(attest_dtype dtype) {
 /* A rational >= 0 written in `text[0 .. length)`: 0, or -1. */
 static int parse_limit(fmpq_t value, const char *text, size_t length) {
   char copy[256];
-  if (length == 0 || length >= sizeof copy)
-    return -1;
+  if (length == 0 || length >= sizeof copy) return -1;
   memcpy(copy, text, length);
   copy[length] = 0;
   problem_real x;
   problem_real_init(&x);
   int ok = problem_real_parse(&x, copy) == 0 && !x.root && x.sign >= 0;
-  if (ok)
-    fmpq_set(value, x.value);
+  if (ok) fmpq_set(value, x.value);
   problem_real_clear(&x);
   return ok ? 0 : -1;
 }
@@ -84,8 +82,7 @@ static attest_status bound_parse(certify_bound *bound, const char *text, attest_
 
 attest_status certify_bounds_add(certify_bounds *bounds, const char *text, attest_error *error) {
   certify_bound *items = realloc(bounds->items, (bounds->count + 1) * sizeof *items);
-  if (!items)
-    return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  if (!items) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   bounds->items = items;
   certify_bound *bound = &items[bounds->count];
   memset(bound, 0, sizeof *bound);

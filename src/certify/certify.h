@@ -12,7 +12,7 @@
 
 #include "../problem/room.h"
 
-/* ---- rooms (rooms.c) ----------------------------------------------------------------------------- */
+/* ---- rooms (rooms.c) ---- */
 
 /* The room of a kernel by its name; NULL where none is built. */
 const problem_room *certify_room(const char *kernel);
@@ -20,7 +20,7 @@ const problem_room *certify_room(const char *kernel);
 attest_status certify_machine_parse(room_machine *machine, const char *kernel, const char *text,
                                     attest_error *error);
 
-/* ---- bounds (bound.c) ----------------------------------------------------------------------------- */
+/* ---- bounds (bound.c) ---- */
 
 typedef struct {
   int output; /* OUTPUT_*; -1: every output */
@@ -43,7 +43,7 @@ void certify_bounds_clear(certify_bounds *bounds);
  * float16 and bfloat16. */
 const char *certify_default_bound(attest_dtype dtype);
 
-/* ---- results (result.c) --------------------------------------------------------------------------- */
+/* ---- results (result.c) ---- */
 
 /* The largest error of one measure over an output: lo < error <= hi, both on the canonical grid. */
 typedef struct {
@@ -72,9 +72,9 @@ typedef struct {
   attest_dtype dtype;
   int ndim;
   attest_verdict verdict;
-  int64_t elements, compared;              /* compared < elements only after Ctrl-C */
-  int64_t certified, refuted, undecided;   /* elements; a bound on nmse counts for none */
-  size_t bound_count, decisive;            /* decisive: the bound that verdict lines quote */
+  int64_t elements, compared;            /* compared < elements only after Ctrl-C */
+  int64_t certified, refuted, undecided; /* elements; a bound on nmse counts for none */
+  size_t bound_count, decisive;          /* decisive: the bound that verdict lines quote */
   certify_bound_verdict *bounds;
   certify_error error[MEASURE_COUNT];
   /* The worst element in the decisive measure: what was returned, and the exact value between two
@@ -84,7 +84,7 @@ typedef struct {
   double worst_got, worst_lo, worst_hi;
   double roundoff_weights, roundoff_scores; /* of the backward error */
   unsigned why;                             /* certify_why */
-  int64_t tiers[TIER_COUNT];                /* elements by the tier that settled them: not canonical */
+  int64_t tiers[TIER_COUNT]; /* elements by the tier that settled them: not canonical */
 } certify_output;
 
 typedef struct {
@@ -121,7 +121,7 @@ attest_verdict certify_worse(attest_verdict a, attest_verdict b);
 attest_status certify_case_input(certify_case *c, const char *name, const tensor_file *file,
                                  const attest_tensor *tensor, attest_error *error);
 
-/* ---- the engine (engine.c) -------------------------------------------------------------------------- */
+/* ---- the engine (engine.c) ---- */
 
 typedef struct {
   const char *name; /* NULL: a stored output */

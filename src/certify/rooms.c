@@ -15,16 +15,14 @@ static const size_t room_count = sizeof rooms / sizeof *rooms;
 
 const problem_room *certify_room(const char *kernel) {
   for (size_t i = 0; i < room_count; i++)
-    if (!strcmp(rooms[i].room->kernel, kernel))
-      return rooms[i].room;
+    if (!strcmp(rooms[i].room->name, kernel)) return rooms[i].room;
   return NULL;
 }
 
 attest_status certify_machine_parse(room_machine *machine, const char *kernel, const char *text,
                                     attest_error *error) {
   for (size_t i = 0; i < room_count; i++)
-    if (!strcmp(rooms[i].room->kernel, kernel))
-      return rooms[i].parse_machine(machine, text, error);
+    if (!strcmp(rooms[i].room->name, kernel)) return rooms[i].parse_machine(machine, text, error);
   return attest_fail(error, ATTEST_ERR_SUPPORT, "kernel %s has no machine model in this version",
                      kernel);
 }

@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Slices, blocks of rows, threads: one double pass over the reference serves every output of every
+ * subject. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "engine.h"
+
+/* A block is a unit of work; slices are opened together until there are so many units, so that
+ * short slices keep all threads busy and long ones are in memory one at a time. */
+enum { UNITS_A_GROUP = 128 };
+
+void engine_fail(engine *e, attest_status status, const attest_error *error) {
+  omp_set_lock(&e->lock);
+  if (!e->status) {
+    e->status = status;
+    e->error = *error;
+    e->error.status = status;
+  }
+  omp_unset_lock(&e->lock);
+  atomic_store(&e->stop, 1);
+}
+
+int engine_stopped(engine *e) {
+  if (e->options->interrupted && *e->options->interrupted) atomic_store(&e->stop, 1);
+  return atomic_load_explicit(&e->stop, memory_order_relaxed);
+}
+
+/* ---- a worker ---- */
+
+typedef struct {
+  room_block *blocks; /* one a machine, at least one: the first is the pass that all share */
+  size_t block_count;
+  engine_scratch scratch;
+} worker;
+
+static int cells_init(room_cells *cells, int64_t width) {
+  size_t n = (size_t)(width > 0 ? width : 1) * ENGINE_BLOCK_ROWS;
+  double **arrays[] = {&cells->x,    &cells->radius, &cells->a_lo,  &cells->a_hi,
+                       &cells->s_lo, &cells->s_hi,   &cells->theory};
+  cells->width = width;
+  int complete = (cells->class = calloc(n, 1)) != NULL;
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+    complete &= (*arrays[i] = calloc(n, sizeof(double))) != NULL;
+  return complete;
+}
+
+static void cells_clear(room_cells *cells) {
+  free(cells->x);
+  free(cells->radius);
+  free(cells->a_lo);
+  free(cells->a_hi);
+  free(cells->s_lo);
+  free(cells->s_hi);
+  free(cells->theory);
+  free(cells->class);
+}
+
+static void worker_clear(worker *w) {
+  for (size_t i = 0; i < w->block_count; i++) {
+    cells_clear(&w->blocks[i].out);
+    cells_clear(&w->blocks[i].lse);
+    free(w->blocks[i].reach);
+  }
+  free(w->blocks);
+  engine_scratch_clear(&w->scratch);
+}
+
+static attest_status worker_init(worker *w, const engine *e, attest_error *error) {
+  memset(w, 0, sizeof *w);
+  size_t count = e->machine_count ? e->machine_count : 1;
+  int complete = (w->blocks = calloc(count, sizeof *w->blocks)) != NULL;
+  for (size_t i = 0; i < count && complete; i++) {
+    room_block *block = &w->blocks[w->block_count++];
+    complete = cells_init(&block->out, e->problem->dv) & cells_init(&block->lse, 1);
+    complete &= (block->reach = calloc(ENGINE_BLOCK_ROWS, sizeof(double))) != NULL;
+    block->machine = e->machine_count ? e->machines[i] : NULL;
+  }
+  attest_status status =
+      complete ? engine_scratch_init(&w->scratch, e->problem->dv > 1 ? e->problem->dv : 1, error)
+               : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  if (status) worker_clear(w);
+  return status;
+}
+
+/* ---- blocks of rows ---- */
+
+typedef struct {
+  problem_slice slice;
+  void *work;
+} open_slice;
+
+static engine_view view_of(const worker *w, const engine_output *o, int64_t i) {
+  const room_block *block = &w->blocks[0];
+  const room_cells *cells = o->output == OUTPUT_OUT ? &block->out : &block->lse;
+  int64_t first = i * cells->width;
+  engine_view v = {.x = cells->x + first,
+                   .radius = cells->radius + first,
+                   .a_lo = cells->a_lo + first,
+                   .a_hi = cells->a_hi + first,
+                   .s_lo = cells->s_lo + first,
+                   .s_hi = cells->s_hi + first,
+                   .class = cells->class + first,
+                   .tier = TIER_DOUBLE};
+  if (o->machine >= 0) {
+    const room_block *declared = &w->blocks[o->machine];
+    v.theory = (o->output == OUTPUT_OUT ? declared->out.theory : declared->lse.theory) + first;
+  }
+  if (o->measures & 1u << MEASURE_BACKWARD)
+    v.is_explicit = !(o->highest_limit[MEASURE_BACKWARD] * o->u_s * block->reach[i] <= 1.0 / 64);
+  return v;
+}
+
+static void compare_block(worker *w, engine *e, const open_slice *open, const room_block *block) {
+  for (size_t k = 0; k < e->output_count && !engine_stopped(e); k++) {
+    engine_output *o = &e->outputs[k];
+    problem_slice slice;
+    problem_slice_get(&slice, o->subject->problem, open->slice.index);
+    for (int64_t i = 0; i < block->rows; i++) {
+      engine_place at = {e, o, &slice, open->work, block->row + i};
+      engine_view view = view_of(w, o, i);
+      engine_row(&w->scratch, &at, &view);
+    }
+  }
+}
+
+static int64_t block_pairs(const engine *e, const problem_slice *slice, int64_t row, int64_t rows) {
+  int64_t pairs = 0;
+  for (int64_t i = row; i < row + rows; i++) {
+    int64_t lo, hi;
+    problem_visible_range(&lo, &hi, e->problem, slice, i);
+    pairs += hi > lo ? hi - lo : 0;
+  }
+  return pairs;
+}
+
+static void run_block(worker *w, engine *e, const open_slice *open, int64_t row) {
+  int64_t left = open->slice.nq - row, rows = left < ENGINE_BLOCK_ROWS ? left : ENGINE_BLOCK_ROWS;
+  for (size_t i = 0; i < w->block_count; i++) {
+    room_block *block = &w->blocks[i];
+    block->row = row;
+    block->rows = rows;
+    unsigned want = e->want;
+    if (i > 0) want = (want & (WANT_OUT | WANT_LSE)) | WANT_THEORY;
+    e->room->rows(block, open->work, want);
+  }
+  compare_block(w, e, open, &w->blocks[0]);
+  if (e->options->step && !engine_stopped(e))
+    e->options->step(e->options->context, block_pairs(e, &open->slice, row, rows));
+}
+
+/* ---- groups of slices ---- */
+
+/* The message about an input that is not finite. */
+static attest_status check_finite(const engine *e, const problem_slice *slice,
+                                  attest_error *error) {
+  const char *name;
+  int64_t index[ATTEST_MAX_DIMS];
+  if (e->problem->values.nonfinite != NONFINITE_ERROR ||
+      !problem_find_nonfinite(&name, index, e->problem, slice))
+    return ATTEST_OK;
+  const attest_tensor *t = &e->problem->input[problem_input_find(name)];
+  char place[96] = "";
+  int64_t offset = 0;
+  for (int i = 0, n = 0; i < t->ndim; i++) {
+    n += snprintf(place + n, sizeof place - (size_t)n, "%s%lld", i ? "," : "", (long long)index[i]);
+    offset += index[i] * t->stride[i];
+  }
+  return attest_fail(error, ATTEST_ERR_INPUT,
+                     "%s[%s] is %g and visible: hide it by mask, window or lengths, or ask for "
+                     "nonfinite ieee",
+                     name, place, tensor_at(t, offset));
+}
+
+static attest_status open_one(engine *e, open_slice *open, int64_t index, attest_error *error) {
+  problem_slice_get(&open->slice, e->problem, index);
+  attest_status status = check_finite(e, &open->slice, error);
+  return status ? status : e->room->open(&open->work, e->problem, &open->slice, e->want, error);
+}
+
+typedef struct {
+  int64_t slice, row; /* slice: within the group */
+} unit;
+
+/* Opens the slices and compares their blocks; the last rows come first, as under a causal mask they
+ * are the longest. */
+static void run_team(engine *e, open_slice *slices, int64_t first, int64_t count, const unit *units,
+                     int64_t unit_count) {
+#pragma omp parallel
+  {
+    attest_error error;
+    worker w;
+    attest_status status = enclosure_environment_check()
+                               ? attest_fail(&error, ATTEST_ERR_SUPPORT,
+                                             "a worker does not round to nearest with gradual "
+                                             "underflow: unset what changes the floating-point "
+                                             "environment")
+                               : worker_init(&w, e, &error);
+    int ready = !status;
+    if (status) engine_fail(e, status, &error);
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t i = 0; i < count; i++)
+      if (!engine_stopped(e) && (status = open_one(e, &slices[i], first + i, &error)))
+        engine_fail(e, status, &error);
+#pragma omp for schedule(dynamic, 1)
+    for (int64_t i = 0; i < unit_count; i++) {
+      const unit *u = &units[unit_count - 1 - i];
+      if (ready && !engine_stopped(e)) run_block(&w, e, &slices[u->slice], u->row);
+    }
+    if (ready) worker_clear(&w);
+    flint_cleanup();
+  }
+}
+
+static attest_status run_group(engine *e, int64_t first, int64_t count, int64_t unit_count,
+                               attest_error *error) {
+  open_slice *slices = calloc((size_t)count, sizeof *slices);
+  unit *units = calloc((size_t)unit_count + 1, sizeof *units);
+  if (!slices || !units) {
+    free(slices);
+    free(units);
+    return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  }
+  int64_t n = 0;
+  for (int64_t i = 0; i < count; i++) {
+    problem_slice slice;
+    problem_slice_get(&slice, e->problem, first + i);
+    for (int64_t row = 0; row < slice.nq; row += ENGINE_BLOCK_ROWS)
+      units[n++] = (unit){i, row};
+  }
+  run_team(e, slices, first, count, units, n);
+  for (int64_t i = 0; i < count; i++)
+    if (slices[i].work) e->room->close(slices[i].work);
+  free(slices);
+  free(units);
+  if (e->status && error) *error = e->error;
+  return e->status;
+}
+
+static attest_status run_slices(engine *e, attest_error *error) {
+  int64_t total = problem_slice_count(e->problem), first = 0, units = 0;
+  attest_status status = ATTEST_OK;
+  for (int64_t i = 0; i < total && !status && !engine_stopped(e); i++) {
+    problem_slice slice;
+    problem_slice_get(&slice, e->problem, i);
+    units += (slice.nq + ENGINE_BLOCK_ROWS - 1) / ENGINE_BLOCK_ROWS;
+    if (units < UNITS_A_GROUP && i + 1 < total) continue;
+    status = run_group(e, first, i + 1 - first, units, error);
+    first = i + 1;
+    units = 0;
+  }
+  return status;
+}
+
+int64_t certify_pairs(const attest_problem *problem) {
+  const engine e = {.problem = problem};
+  int64_t pairs = 0;
+  for (int64_t i = 0; i < problem_slice_count(problem); i++) {
+    problem_slice slice;
+    problem_slice_get(&slice, problem, i);
+    pairs += block_pairs(&e, &slice, 0, slice.nq);
+  }
+  return pairs;
+}
+
+/* ---- the whole ---- */
+
+static void engine_clear(engine *e) {
+  for (size_t i = 0; i < e->output_count; i++) {
+    omp_destroy_lock(&e->outputs[i].lock);
+    free(e->outputs[i].moments);
+  }
+  free(e->outputs);
+  free(e->machines);
+  certify_bounds_clear(&e->defaults[0]);
+  certify_bounds_clear(&e->defaults[1]);
+  omp_destroy_lock(&e->lock);
+}
+
+attest_status certify_run_room(certify_case *result, const problem_room *room,
+                               const certify_subject *subjects, size_t count,
+                               const certify_options *options, attest_error *error) {
+  struct timespec start, end;
+  clock_gettime(CLOCK_MONOTONIC, &start);
+  memset(result, 0, sizeof *result);
+  engine e = {.room = room, .options = options, .problem = subjects[0].problem};
+  e.precision_max = options->precision_max ? options->precision_max : 4096;
+  omp_init_lock(&e.lock);
+  attest_status status = engine_outputs(&e, subjects, count, error);
+  if (!status) status = run_slices(&e, error);
+  for (size_t i = 0; i < e.output_count && !status && !engine_stopped(&e); i++)
+    if (e.outputs[i].moments) {
+      engine_nmse(&e, &e.outputs[i]);
+      if ((status = e.status) && error) *error = e.error;
+    }
+  if (!status) status = engine_result(result, &e, subjects, count, error);
+  clock_gettime(CLOCK_MONOTONIC, &end);
+  result->seconds =
+      (double)(end.tv_sec - start.tv_sec) + (double)(end.tv_nsec - start.tv_nsec) * 1e-9;
+  engine_clear(&e);
+  return status;
+}

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Inside certify: how the comparison is organised.
+ *
+ *   outputs.c   what is compared: outputs, bounds, measures, machine models
+ *   engine.c    slices, blocks of rows, threads
+ *   row.c       one row of one output: what the double and double-double tiers settle
+ *   climb.c     the rest of the row in balls of growing precision
+ *   tie.c       exact decisions where balls keep straddling
+ *   element.c   intervals to verdicts and largest errors
+ *   moments.c   nmse, the one measure that is a sum
+ *   result.c    everything found, to the certificate
+ */
+#ifndef ATTEST_CERTIFY_ENGINE_H
+#define ATTEST_CERTIFY_ENGINE_H
+
+#include <omp.h>
+#include <stdatomic.h>
+
+#include "certify.h"
+
+enum { ENGINE_BLOCK_ROWS = 32, ENGINE_BOUNDS_MAX = 32 };
+
+/* The largest error of a measure so far: its canonical figure and the lowest element that has it.
+ */
+typedef struct {
+  int found;
+  double figure, lo;
+  int64_t flat; /* position in the output tensor, row-major */
+  int64_t slice, row, component;
+  double got;
+} engine_best;
+
+/* Bounds of a sum of squares and of its reference, a row. */
+typedef struct {
+  double error_lo, error_hi, exact_lo, exact_hi;
+} engine_moments;
+
+/* One output of one subject. */
+typedef struct {
+  const certify_subject *subject;
+  size_t subject_index;
+  int output;
+  const tensor_format *format;
+  int64_t width; /* elements a row */
+  unsigned measures;
+  size_t bound_count;
+  const certify_bound *bounds[ENGINE_BOUNDS_MAX];
+  double limit[ENGINE_BOUNDS_MAX]; /* rounded down: decides for doubles as the exact limit does */
+  double lowest_limit[MEASURE_COUNT];  /* over the bounds of a measure; infinite without */
+  double highest_limit[MEASURE_COUNT]; /* likewise; -1 without */
+  const certify_bound *allclose;       /* the tolerances in force, NULL: not measured */
+  double rtol[2], atol[2];             /* their bounds in double */
+  double u_w, u_s, quantum;            /* backward: |got-x| / (u_w A + u_s S + quantum) */
+  int machine;                         /* index among the machines of the engine, -1: none */
+
+  omp_lock_t lock; /* of best */
+  engine_best best[MEASURE_COUNT];
+  _Atomic double floor[MEASURE_COUNT]; /* best.figure for reading without the lock; -1: none yet */
+  engine_moments *moments;             /* a row of the whole output; NULL: nmse not measured */
+  measure_interval nmse;
+  atomic_int_fast64_t compared, certified, refuted, undecided, tiers[TIER_COUNT];
+  atomic_uint failed_bounds, open_bounds, why; /* bits */
+} engine_output;
+
+typedef struct {
+  const problem_room *room;
+  const certify_options *options;
+  const attest_problem *problem; /* the inputs */
+  size_t output_count;
+  engine_output *outputs;
+  unsigned want;
+  size_t machine_count;
+  const room_machine **machines;
+  certify_bounds defaults[2]; /* of the narrow formats and of float32 and float64 */
+  slong precision_max;
+  atomic_int stop; /* a failure or an interrupt: workers end at the next block */
+  omp_lock_t lock; /* of error */
+  attest_status status;
+  attest_error error;
+} engine;
+
+/* Records the first failure and stops the workers. */
+void engine_fail(engine *e, attest_status status, const attest_error *error);
+/* Whether to stop; looks at the interrupt flag too. */
+int engine_stopped(engine *e);
+
+/* What one tier knows of a row: x + x_lo within radius. */
+typedef struct {
+  const double *x, *x_lo, *radius; /* x_lo NULL: zero */
+  const double *a_lo, *a_hi, *s_lo, *s_hi, *theory;
+  const unsigned char *class;
+  double largest_lo, largest_hi; /* the largest |x| */
+  int is_explicit;               /* the first-order backward error does not apply to this row */
+  enclosure_tier tier;
+} engine_view;
+
+/* A row of an output of a subject: where everything about it is found. */
+typedef struct {
+  engine *e;
+  engine_output *o;
+  const problem_slice *slice; /* with the views of this subject's outputs */
+  const void *work;           /* of room->open */
+  int64_t row;
+} engine_place;
+
+/* An element that has to be looked at. */
+typedef struct {
+  int64_t component, flat;
+  double got;            /* as returned */
+  unsigned open;         /* measures with an open bound or an unknown figure, as bits */
+  unsigned figured;      /* measures whose figure is known or too small to matter */
+  uint32_t held, failed; /* bounds */
+  enclosure_tier tier;
+  /* climb.c: */
+  double counted;                       /* got as measure_classify leaves it */
+  measure_interval last[MEASURE_COUNT]; /* of the precision before */
+  unsigned asked;    /* measures whose straddled threshold has been tested for a tie */
+  unsigned apart;    /* ... which is none: balls of enough precision will decide */
+  unsigned is_asked; /* whether x = 0, x = got, |x| = 2^k has been tested, as bits */
+  int is_exact;      /* x = exact */
+  double exact;
+} engine_element;
+
+/* ---- outputs.c ---- */
+
+attest_status engine_outputs(engine *e, const certify_subject *subjects, size_t count,
+                             attest_error *error);
+int64_t engine_elements(const engine *e, const engine_output *o);
+
+/* ---- element.c ---- */
+
+void engine_element_init(engine_element *element, const engine_place *at, int64_t component,
+                         double got);
+/* An enclosure of the error: decides what it can. */
+void engine_feed(const engine_place *at, engine_element *element, measure_kind measure,
+                 measure_interval value, enclosure_tier tier);
+/* The last word on a measure: what is still open is undecided, the figure is that of value.hi. */
+void engine_conclude(const engine_place *at, engine_element *element, measure_kind measure,
+                     measure_interval value, certify_why why);
+/* Counts the element's verdict; what is open is undecided. */
+void engine_element_count(const engine_place *at, const engine_element *element);
+/* Notes that the element has this canonical figure, whose enclosure starts at `lo`. */
+void engine_figure(const engine_place *at, engine_element *element, measure_kind measure,
+                   double figure, double lo);
+/* Neighbours on the canonical grid. */
+double engine_grid_below(double figure);
+double engine_grid_above(double figure);
+/* The backward error of a row whose first-order form does not apply, given the quotient with S = 0
+ * and got as measure_classify left it: decides where the quotient is within all bounds or the
+ * explicit form is called for. */
+void engine_feed_explicit(const engine_place *at, engine_element *element, double got,
+                          measure_interval value, enclosure_tier tier);
+
+/* ---- row.c ---- */
+
+/* Scratch of one worker for rows of up to `width` elements. */
+typedef struct {
+  double *got, *x_hi, *x_lo, *radius, *s_lo, *s_hi;
+  unsigned char *quiet;
+  engine_element *elements;
+} engine_scratch;
+
+attest_status engine_scratch_init(engine_scratch *scratch, int64_t width, attest_error *error);
+void engine_scratch_clear(engine_scratch *scratch);
+/* What the subject returned for the row. */
+void engine_load(double *got, const engine_place *at);
+/* |got - x| and |x|, as far as the tier knows. */
+measure_interval engine_distance(const engine_view *view, int64_t component, double got);
+measure_interval engine_magnitude(const engine_view *view, int64_t component);
+/* The whole ladder for one row, given what the double tier says. */
+void engine_row(engine_scratch *scratch, const engine_place *at, const engine_view *view);
+
+/* ---- climb.c ---- */
+
+void engine_climb(const engine_place *at, const engine_view *view, engine_element *elements,
+                  int64_t count);
+
+/* ---- tie.c ---- */
+
+/* Whether x[component] = c: 1, 0 or -1 (not known). */
+int engine_is_exactly(const engine_place *at, int64_t component, double c);
+/* Whether the error of the element is exactly `threshold`: 1, 0 or -1. */
+int engine_tie(const engine_place *at, const engine_element *element, measure_kind measure,
+               const fmpq_t threshold, const engine_view *view, arb_srcptr x);
+
+/* ---- moments.c ---- */
+
+int64_t engine_row_index(const attest_problem *problem, const problem_slice *slice, int64_t row);
+void engine_row_moments(const engine_place *at, const engine_view *view, const double *got);
+/* Sums the rows; where bound or figure stay open, all again in balls. */
+void engine_nmse(engine *e, engine_output *o);
+
+/* ---- result.c ---- */
+
+attest_status engine_result(certify_case *result, engine *e, const certify_subject *subjects,
+                            size_t count, attest_error *error);
+
+#endif

@@ -1,0 +1,308 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* One row of one output. Almost every element is within all bounds and below the largest errors
+ * found so far by a wide margin: one pass of plain arithmetic sets those aside. The others get
+ * rigorous intervals, first from the double tier, then with the exact sensitivity, then from the
+ * double-double tier, and last in balls (climb.c). */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../enclosure/interval.h"
+#include "engine.h"
+
+attest_status engine_scratch_init(engine_scratch *scratch, int64_t width, attest_error *error) {
+  memset(scratch, 0, sizeof *scratch);
+  double **arrays[] = {&scratch->got,    &scratch->x_hi, &scratch->x_lo,
+                       &scratch->radius, &scratch->s_lo, &scratch->s_hi};
+  int complete = 1;
+  size_t n = width > 0 ? (size_t)width : 1;
+  for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
+    complete &= (*arrays[i] = calloc(n, sizeof(double))) != NULL;
+  scratch->quiet = calloc(n, 1);
+  scratch->elements = calloc(n, sizeof *scratch->elements);
+  if (complete && scratch->quiet && scratch->elements) return ATTEST_OK;
+  engine_scratch_clear(scratch);
+  return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+}
+
+void engine_scratch_clear(engine_scratch *scratch) {
+  free(scratch->got);
+  free(scratch->x_hi);
+  free(scratch->x_lo);
+  free(scratch->radius);
+  free(scratch->s_lo);
+  free(scratch->s_hi);
+  free(scratch->quiet);
+  free(scratch->elements);
+  memset(scratch, 0, sizeof *scratch);
+}
+
+/* ---- the quick pass ---- */
+
+/* An error of at most this is within all bounds of the measure and its canonical figure is below
+ * the largest one so far, with a margin of 2^-40 for the rounding of the quick pass. */
+static double quiet_threshold(const engine_output *o, measure_kind measure) {
+  double largest = atomic_load_explicit(&o->floor[measure], memory_order_relaxed) * (1 - 0x1p-19);
+  return fmin(o->lowest_limit[measure], largest) * (1 - 0x1p-40);
+}
+
+/* 2^max(floor(log2 a), emin) 2^(1-p), a >= 0. */
+static inline double ulp_of(double a, double smallest_normal, double ulp_of_one) {
+  uint64_t bits;
+  memcpy(&bits, &a, sizeof bits);
+  bits &= UINT64_C(0x7ff) << 52;
+  memcpy(&a, &bits, sizeof a);
+  return (a > smallest_normal ? a : smallest_normal) * ulp_of_one;
+}
+
+/* The measures that are always wanted. Comparisons with NaN are false: not quiet. The added 1e-300
+ * keeps subnormal products out of the comparisons. */
+static void quick_basic(unsigned char *quiet, const engine_output *o, const engine_view *v,
+                        const double *got) {
+  double abs_limit = quiet_threshold(o, MEASURE_ABS), rel_limit = quiet_threshold(o, MEASURE_REL);
+  double ulp_limit = quiet_threshold(o, MEASURE_ULP);
+  double normal = ldexp(1, o->format->emin), ulp_of_one = ldexp(1, 1 - o->format->precision);
+  for (int64_t c = 0; c < o->width; c++) {
+    double e = fabs(got[c] - v->x[c]) + v->radius[c] + 1e-300, a = fabs(v->x[c]) - v->radius[c];
+    a = a > 0 ? a : 0;
+    quiet[c] = (e <= abs_limit) & (e <= rel_limit * a) &
+               (e <= ulp_limit * ulp_of(a, normal, ulp_of_one)) & (v->class[c] == EXACT_FINITE);
+  }
+}
+
+/* error <= limit * (constant + factor * y), y >= 0. */
+static void quick_scaled(unsigned char *quiet, int64_t width, const engine_view *v,
+                         const double *got, double limit, double constant, double factor,
+                         const double *y) {
+  for (int64_t c = 0; c < width; c++) {
+    double e = fabs(got[c] - v->x[c]) + v->radius[c] + 1e-300;
+    quiet[c] &= e <= limit * (constant + factor * y[c]);
+  }
+}
+
+static void quick_allclose(unsigned char *quiet, const engine_output *o, const engine_view *v,
+                           const double *got) {
+  double limit = quiet_threshold(o, MEASURE_ALLCLOSE);
+  for (int64_t c = 0; c < o->width; c++) {
+    double e = fabs(got[c] - v->x[c]) + v->radius[c] + 1e-300, a = fabs(v->x[c]) - v->radius[c];
+    quiet[c] &= e <= limit * (o->atol[0] + o->rtol[0] * (a > 0 ? a : 0));
+  }
+}
+
+static void quick_backward(unsigned char *quiet, const engine_output *o, const engine_view *v,
+                           const double *got) {
+  double limit = quiet_threshold(o, MEASURE_BACKWARD), u_s = v->is_explicit ? 0 : o->u_s;
+  for (int64_t c = 0; c < o->width; c++) {
+    double e = fabs(got[c] - v->x[c]) + v->radius[c] + 1e-300;
+    quiet[c] &= e <= limit * (o->u_w * v->a_lo[c] + u_s * v->s_lo[c] + o->quantum);
+  }
+}
+
+/* Collects the elements that need more than the quick pass. */
+static int64_t select_elements(engine_scratch *scratch, const engine_place *at,
+                               const engine_view *v) {
+  const engine_output *o = at->o;
+  unsigned char *quiet = scratch->quiet;
+  quick_basic(quiet, o, v, scratch->got);
+  if (o->measures & 1u << MEASURE_ROW)
+    quick_scaled(quiet, o->width, v, scratch->got, quiet_threshold(o, MEASURE_ROW) * v->largest_lo,
+                 1, 0, v->x);
+  if (o->measures & 1u << MEASURE_THEORY)
+    quick_scaled(quiet, o->width, v, scratch->got, quiet_threshold(o, MEASURE_THEORY), 0, 1,
+                 v->theory);
+  if (o->allclose) quick_allclose(quiet, o, v, scratch->got);
+  if (o->measures & 1u << MEASURE_BACKWARD) quick_backward(quiet, o, v, scratch->got);
+  int64_t count = 0;
+  for (int64_t c = 0; c < o->width; c++)
+    if (!quiet[c]) engine_element_init(&scratch->elements[count++], at, c, scratch->got[c]);
+  return count;
+}
+
+/* ---- rigorous intervals ---- */
+
+/* got - x as got' - x' with |x' - mid| <= rad: where x has two parts, got - x_hi is taken first,
+ * with its rounding error. */
+typedef struct {
+  double got, mid, rad;
+} engine_difference;
+
+static engine_difference difference(const engine_view *v, int64_t c, double got) {
+  engine_difference d = {got, v->x[c], v->radius[c]};
+  if (!v->x_lo) return d;
+  double s = got - v->x[c];
+  if (!(fabs(s) <= DBL_MAX)) {
+    d.rad = enclosure_add_up(d.rad, fabs(v->x_lo[c]));
+    return d;
+  }
+  double error = enclosure_sum_error(s, got, -v->x[c]);
+  d.got = s;
+  d.mid = v->x_lo[c] - error;
+  d.rad = enclosure_add_up(d.rad, fabs(enclosure_sum_error(d.mid, v->x_lo[c], -error)));
+  return d;
+}
+
+measure_interval engine_magnitude(const engine_view *v, int64_t c) {
+  double rad = v->radius[c];
+  if (v->x_lo) rad = enclosure_add_up(rad, fabs(v->x_lo[c]));
+  return (measure_interval){fmax(0, enclosure_add_down(fabs(v->x[c]), -rad)),
+                            enclosure_add_up(fabs(v->x[c]), rad)};
+}
+
+measure_interval engine_distance(const engine_view *v, int64_t c, double got) {
+  engine_difference d = difference(v, c, got);
+  return measure_abs(d.got, d.mid, d.rad);
+}
+
+/* The largest |x| of the row: 0 where no element is finite. */
+static void set_largest(engine_view *v, int64_t width) {
+  v->largest_lo = v->largest_hi = 0;
+  for (int64_t c = 0; c < width; c++) {
+    if (v->class[c] != EXACT_FINITE) continue;
+    measure_interval x = engine_magnitude(v, c);
+    v->largest_lo = fmax(v->largest_lo, x.lo);
+    v->largest_hi = fmax(v->largest_hi, x.hi);
+  }
+}
+
+static measure_interval scale_ulp(const engine_output *o, measure_interval x) {
+  double normal = ldexp(1, o->format->emin), ulp_of_one = ldexp(1, 1 - o->format->precision);
+  return (measure_interval){ulp_of(x.lo, normal, ulp_of_one),
+                            x.hi <= DBL_MAX ? ulp_of(x.hi, normal, ulp_of_one) : INFINITY};
+}
+
+static measure_interval scale_allclose(const engine_output *o, measure_interval x) {
+  return (measure_interval){enclosure_add_down(o->atol[0], enclosure_mul_down(o->rtol[0], x.lo)),
+                            enclosure_add_up(o->atol[1], enclosure_mul_up(o->rtol[1], x.hi))};
+}
+
+static measure_interval scale_backward(const engine_output *o, const engine_view *v, int64_t c) {
+  double lo = enclosure_mul_down(o->u_w, v->a_lo[c]), hi = enclosure_mul_up(o->u_w, v->a_hi[c]);
+  if (!v->is_explicit) {
+    lo = enclosure_add_down(lo, enclosure_mul_down(o->u_s, v->s_lo[c]));
+    hi = enclosure_add_up(hi, enclosure_mul_up(o->u_s, v->s_hi[c]));
+  }
+  return (measure_interval){enclosure_add_down(lo, o->quantum), enclosure_add_up(hi, o->quantum)};
+}
+
+/* What the distance is measured in. */
+static measure_interval scale_of(const engine_output *o, const engine_view *v, int64_t c,
+                                 measure_kind measure) {
+  switch (measure) {
+  case MEASURE_REL:
+    return engine_magnitude(v, c);
+  case MEASURE_ULP:
+    return scale_ulp(o, engine_magnitude(v, c));
+  case MEASURE_ROW:
+    return (measure_interval){v->largest_lo, v->largest_hi};
+  case MEASURE_ALLCLOSE:
+    return scale_allclose(o, engine_magnitude(v, c));
+  case MEASURE_BACKWARD:
+    return scale_backward(o, v, c);
+  case MEASURE_THEORY: {
+    /* A bound that instruction sets round differently becomes the same figure on all of them. */
+    double theory = measure_canonical(v->theory[c]);
+    return (measure_interval){theory, theory};
+  }
+  default:
+    return (measure_interval){1, 1};
+  }
+}
+
+static measure_interval interval_of(const engine_output *o, const engine_view *v, int64_t c,
+                                    double got, measure_kind measure) {
+  if (measure == MEASURE_REL && (got == 0 || !v->x_lo)) {
+    double rad = v->x_lo ? enclosure_add_up(v->radius[c], fabs(v->x_lo[c])) : v->radius[c];
+    return measure_rel(got, v->x[c], rad);
+  }
+  engine_difference d = difference(v, c, got);
+  measure_interval y = scale_of(o, v, c, measure);
+  return measure_quotient(d.got, d.mid, d.rad, y.lo, y.hi);
+}
+
+/* The theory bound is infinite: the model admits any result, and nothing is claimed. */
+static void conclude_without_theory(const engine_place *at, const engine_view *v,
+                                    engine_element *element) {
+  if (element->open & 1u << MEASURE_THEORY && !(v->theory[element->component] <= DBL_MAX))
+    engine_conclude(at, element, MEASURE_THEORY, (measure_interval){0, INFINITY},
+                    WHY_NO_THEORY_BOUND);
+}
+
+static void examine(const engine_place *at, const engine_view *v, engine_element *element) {
+  const engine_output *o = at->o;
+  int64_t c = element->component;
+  double got = element->got;
+  double rad = v->x_lo ? enclosure_add_up(v->radius[c], fabs(v->x_lo[c])) : v->radius[c];
+  measure_got kind =
+      measure_classify(&got, (measure_class)v->class[c], enclosure_add_down(v->x[c], -rad),
+                       enclosure_add_up(v->x[c], rad), o -> format);
+  if (kind != GOT_EXACT) conclude_without_theory(at, v, element);
+  for (int m = 0; m < MEASURE_COUNT && kind != GOT_UNKNOWN; m++) {
+    if (!(element->open & 1u << m)) continue;
+    if (kind != GOT_NUMBER) {
+      double error = kind == GOT_EXACT ? 0 : INFINITY;
+      engine_feed(at, element, (measure_kind)m, (measure_interval){error, error}, v->tier);
+      continue;
+    }
+    measure_interval value = interval_of(o, v, c, got, (measure_kind)m);
+    if (m == MEASURE_BACKWARD && v->is_explicit)
+      engine_feed_explicit(at, element, got, value, v->tier);
+    else
+      engine_feed(at, element, (measure_kind)m, value, v->tier);
+  }
+}
+
+/* ---- the ladder ---- */
+
+/* Looks at the elements that are open; which measures still are. */
+static unsigned examine_all(const engine_place *at, const engine_view *v, engine_element *elements,
+                            int64_t count) {
+  unsigned open = 0;
+  for (int64_t i = 0; i < count; i++) {
+    if (elements[i].open) examine(at, v, &elements[i]);
+    open |= elements[i].open;
+  }
+  return open;
+}
+
+/* Double, with the sensitivity of a second pass where the backward error of `out` is open. */
+static unsigned climb_double(engine_scratch *scratch, const engine_place *at, engine_view *v,
+                             int64_t count) {
+  const unsigned backward = 1u << MEASURE_BACKWARD;
+  unsigned open = examine_all(at, v, scratch->elements, count);
+  if (!(open & backward) || at->o->output != OUTPUT_OUT || v->is_explicit) return open;
+  at->e->room->sensitivity(scratch->s_lo, scratch->s_hi, v->x, v->radius, at->work, at->row);
+  v->s_lo = scratch->s_lo;
+  v->s_hi = scratch->s_hi;
+  return examine_all(at, v, scratch->elements, count);
+}
+
+void engine_load(double *got, const engine_place *at) {
+  const attest_tensor *t = at->o->output == OUTPUT_OUT ? &at->slice->out : &at->slice->lse;
+  tensor_load(got, t, at->row * t->stride[0], at->o->width, t->ndim > 1 ? t->stride[1] : 1);
+}
+
+void engine_row(engine_scratch *scratch, const engine_place *at, const engine_view *view) {
+  engine_output *o = at->o;
+  const problem_room *room = at->e->room;
+  engine_view v = *view;
+  engine_load(scratch->got, at);
+  set_largest(&v, o->width);
+  int64_t count = select_elements(scratch, at, &v);
+  unsigned open = count ? climb_double(scratch, at, &v, count) : 0;
+  if (room->rows_dd && (open || o->moments)) {
+    room->rows_dd(scratch->x_hi, scratch->x_lo, scratch->radius, at->work, at->row, o->output);
+    v.x = scratch->x_hi;
+    v.x_lo = scratch->x_lo;
+    v.radius = scratch->radius;
+    v.tier = TIER_DOUBLE_DOUBLE;
+    set_largest(&v, o->width);
+    open = examine_all(at, &v, scratch->elements, count);
+  }
+  if (o->moments) engine_row_moments(at, &v, scratch->got);
+  if (open) engine_climb(at, &v, scratch->elements, count);
+  for (int64_t i = 0; i < count; i++)
+    engine_element_count(at, &scratch->elements[i]);
+  atomic_fetch_add(&o->compared, o->width - count);
+  atomic_fetch_add(&o->certified, o->width - count);
+  atomic_fetch_add(&o->tiers[TIER_DOUBLE], o->width - count);
+}
