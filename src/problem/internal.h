@@ -48,6 +48,8 @@ size_t problem_param_index(const char *name);
 /* ---- kernels (kernels.c)
  * --------------------------------------------------------------------------- */
 
+/* Whether the kernel takes only one value of the parameter ("scale=1"). */
+int problem_kernel_fixes(const problem_kernel *kernel, const problem_param *param);
 /* Refuses a parameter, or a value of it, that the kernel does not take; names the kernels that do.
  */
 attest_status problem_kernel_accepts(const problem_kernel *kernel, const problem_param *param,

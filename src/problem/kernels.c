@@ -64,6 +64,11 @@ int problem_kernel_takes(const problem_kernel *kernel, const problem_param *para
   return entry(&n, kernel, param->name) != NULL;
 }
 
+int problem_kernel_fixes(const problem_kernel *kernel, const problem_param *param) {
+  size_t n;
+  return entry(&n, kernel, param->name) && n > strlen(param->name);
+}
+
 attest_status problem_kernel_accepts(const problem_kernel *kernel, const problem_param *param,
                                      const char *canonical, attest_error *error) {
   size_t n, length = strlen(param->name);

@@ -36,7 +36,8 @@ problem_axes problem_lse_axes(problem_layout layout, int heads_first) {
 
 attest_status problem_layouts_choose(attest_problem *problem, attest_error *error) {
   problem_values *values = &problem->values;
-  int ndim = problem->input[INPUT_Q].ndim, packed = problem->input[INPUT_CU_Q].data != NULL;
+  int ndim = problem->input[INPUT_Q].ndim,
+      packed = problem->input[INPUT_CU_Q].data || problem->input[INPUT_CU_K].data;
   char shape[96];
   if (ndim < 2)
     return attest_fail(

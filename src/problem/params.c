@@ -295,8 +295,10 @@ char *problem_param_text(const problem_values *values, const problem_param *para
     return choice_text(field, param->syntax, 1);
   case FIELD_CAUSAL:
     return strdup(causal[values->causal]);
-  case FIELD_WINDOW:
   case FIELD_SLIDING_WINDOW:
+    snprintf(buf, sizeof buf, "%lld", (long long)values->window_left + 1);
+    return strdup(buf);
+  case FIELD_WINDOW:
     snprintf(buf, sizeof buf, "%lld,%lld", (long long)values->window_left,
              (long long)values->window_right);
     return strdup(buf);

@@ -130,10 +130,9 @@ static const problem_param *value_param(const char *name, attest_error *error) {
   const problem_param *param = problem_param_find(name, NULL);
   char quoted[48];
   if (!param)
-    attest_fail(
-        error, ATTEST_ERR_INPUT,
-        "unknown parameter '%s'; attest kernels --help lists all of them (no abbreviations)",
-        problem_quote(quoted, name));
+    attest_fail(error, ATTEST_ERR_INPUT,
+                "unknown parameter '%s'; attest check --help lists all of them (no abbreviations)",
+                problem_quote(quoted, name));
   else if (param->kind == PARAM_TENSOR) {
     attest_fail(error, ATTEST_ERR_INPUT,
                 "%s is a tensor: give it as a file (--%s FILE) or with attest_problem_input",
@@ -149,6 +148,7 @@ attest_status attest_problem_set(attest_problem *problem, const char *name, cons
   error = error ? error : &local;
   const problem_param *param = value_param(name, error);
   if (!param) return error->status;
+  value = value ? value : "";
   if (param->field == FIELD_CAUSAL) value = causal_words(param, name, value);
   char *text = canonical_text(param, value, error);
   if (!text) return error->status;

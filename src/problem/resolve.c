@@ -1,10 +1,24 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* From what was given to what is in force: defaults, then the convention, then explicit values,
  * then everything that depends on the sizes. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
+
+/* window and sliding-window set the same values: both may be given only where they agree. */
+static attest_status window_agrees(const attest_problem *problem, attest_error *error) {
+  const char *window = problem->texts[problem_param_index("window")];
+  const char *sliding = problem->texts[problem_param_index("sliding-window")];
+  char meant[32];
+  if (!window || !sliding) return ATTEST_OK;
+  snprintf(meant, sizeof meant, "%lld,0", strtoll(sliding, NULL, 10) - 1);
+  if (!strcmp(window, meant)) return ATTEST_OK;
+  return attest_fail(error, ATTEST_ERR_INPUT,
+                     "window is %s and sliding-window %s means %s; give one of them", window,
+                     sliding, meant);
+}
 
 static attest_status values_resolve(attest_problem *problem, attest_error *error) {
   problem_values_default(&problem->values);
@@ -15,12 +29,8 @@ static attest_status values_resolve(attest_problem *problem, attest_error *error
       return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory for the parameter %s",
                          problem_params[i].name);
   }
-  const char *window = problem->texts[problem_param_index("window")];
-  const char *sliding = problem->texts[problem_param_index("sliding-window")];
-  if (window && sliding && strcmp(window, sliding))
-    return attest_fail(error, ATTEST_ERR_INPUT,
-                       "window is %s and sliding-window says %s; give one of them", window,
-                       sliding);
+  attest_status status = window_agrees(problem, error);
+  if (status) return status;
   if (problem->values.subnormals == SUBNORMALS_FLUSH)
     return attest_fail(
         error, ATTEST_ERR_SUPPORT,
@@ -169,8 +179,7 @@ attest_status problem_resolve(attest_problem *problem, attest_error *error) {
   if (!status) status = count_check(problem, error);
   if (status) return status;
   if (!problem_is_given(problem, "scale") &&
-      !problem_kernel_accepts(problem->kernel, &problem_params[problem_param_index("scale")],
-                              "sqrt(1/2)", NULL))
+      !problem_kernel_fixes(problem->kernel, &problem_params[problem_param_index("scale")]))
     problem_real_inv_sqrt_ui(&problem->values.scale, (unsigned long)problem->d);
   status = texts_resolve(problem, error);
   problem->resolved = !status;
