@@ -113,8 +113,6 @@ static measure_interval magnitude(double x_mid, double x_rad) {
   return (measure_interval){lo > 0 ? lo : 0, enclosure_add_up(fabs(x_mid), x_rad)};
 }
 
-/* Where got lies between 0 and x, |got/x - 1| rises in |x|: the same end of the ball gives the
- * larger numerator and the larger denominator. */
 measure_interval measure_rel(double got, double x_mid, double x_rad) {
   if (got == 0) {
     if (x_mid == 0) return (measure_interval){0, x_rad == 0 ? 0 : 1};
@@ -122,10 +120,7 @@ measure_interval measure_rel(double got, double x_mid, double x_rad) {
   }
   if (unbounded(x_mid, x_rad)) return anything;
   measure_interval d = measure_abs(got, x_mid, x_rad), x = magnitude(x_mid, x_rad);
-  int between = got > 0 ? got < x_mid : got > x_mid;
-  int paired = between && d.lo > 0 && x.lo > 0;
-  return (measure_interval){enclosure_div_down(d.lo, paired ? x.lo : x.hi),
-                            enclosure_div_up(d.hi, paired ? x.hi : x.lo)};
+  return (measure_interval){enclosure_div_down(d.lo, x.hi), enclosure_div_up(d.hi, x.lo)};
 }
 
 /* max(floor(log2 x), emin), the binade that ulp(x) belongs to, of x >= 0; 1024 for infinity. A
