@@ -54,6 +54,7 @@ LIB_SOURCES = $(filter-out $(ISA_SOURCES),\
   $(foreach r,$(filter-out verbs,$(ROOMS)),$(wildcard src/$(r)/*.c)))
 CMD_SOURCES = src/main.c $(wildcard src/verbs/*.c)
 TEST_SOURCES = tests/runner.c $(foreach r,$(ROOMS),$(wildcard tests/$(r)/test_*.c))
+TEST_SUPPORT = $(foreach r,$(ROOMS),$(wildcard tests/$(r)/fixture*.c))
 BENCH_SOURCES = $(wildcard tests/bench/*.c)
 FORMATTED = $(wildcard src/*.[ch] src/*/*.[ch] tests/*.[ch] tests/*/*.[ch])
 
@@ -151,14 +152,14 @@ $(BUILD)/tests/suites.h: FORCE
 $(BUILD)/tests/runner.o: private ALL_CFLAGS += -I$(BUILD)/tests
 $(BUILD)/tests/runner.o: $(BUILD)/tests/suites.h
 
-$(BUILD)/run-tests: $(call obj,$(TEST_SOURCES)) $(BUILD)/libattest.a
+$(BUILD)/run-tests: $(call obj,$(TEST_SOURCES) $(TEST_SUPPORT)) $(BUILD)/libattest.a
 	$(call quiet,LINK,$@)$(LINK) $(LDLIBS) $(CHECK_LIBS)
 
 $(BUILD)/bench: $(call obj,$(BENCH_SOURCES)) $(BUILD)/libattest.a
 	$(call quiet,LINK,$@)$(LINK) $(LDLIBS)
 
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) \
-  $(call obj,$(CMD_SOURCES) $(TEST_SOURCES) $(BENCH_SOURCES)))
+  $(call obj,$(CMD_SOURCES) $(TEST_SOURCES) $(TEST_SUPPORT) $(BENCH_SOURCES)))
 
 # ---- installing ------------------------------------------------------------------------------
 VERSION = $(shell sed -n 's/.*ATTEST_VERSION "\(.*\)"/\1/p' src/attest.h)

@@ -244,8 +244,8 @@ static void NAME(gather)(REAL *sum, REAL *block, const REAL *weights, const REAL
   for (int64_t at = first / PASS_CHAIN * PASS_CHAIN; at < end; at += PASS_CHAIN, started = 1)
     for (int64_t r = 0; r < rows; r += PASS_TILE)
       NAME(tiles)
-      (block + r * dv_pad, dv_pad, weights + r * PASS_KEYS + at, PASS_KEYS,
-       values + (key + at) * dv_pad, dv_pad, PASS_CHAIN, started != 0, dv_pad / LANES);
+  (block + r * dv_pad, dv_pad, weights + r * PASS_KEYS + at, PASS_KEYS,
+   values + (key + at) * dv_pad, dv_pad, PASS_CHAIN, started != 0, dv_pad / LANES);
   if (started) NAME(join)(sum, block, (rows + PASS_TILE - 1) / PASS_TILE * PASS_TILE * dv_pad);
 }
 
@@ -255,8 +255,8 @@ static void NAME(products)(REAL *score, const REAL *query, const REAL *keys, int
   for (int64_t at = from; at < to; at += PASS_PANEL)
     for (int64_t r = 0; r < rows; r += PASS_TILE)
       NAME(tiles)
-      (score + r * PASS_KEYS + at, PASS_KEYS, query + r * d, d, keys + at * d, PASS_PANEL, d, 0,
-       PASS_PANEL / LANES);
+  (score + r * PASS_KEYS + at, PASS_KEYS, query + r * d, d, keys + at * d, PASS_PANEL, d, 0,
+   PASS_PANEL / LANES);
 }
 
 /* Finished scores (and absolute scores) of the columns from .. to of the block that starts at
@@ -265,9 +265,8 @@ static void NAME(score_block)(NAME(softmax_state) * state, const softmax_pack *p
                               int64_t rows, int64_t key, int64_t from, int64_t to) {
   int64_t d = pack->slice.d;
   NAME(products)(state->score, state->query, (const REAL *)pack->keys + key * d, d, rows, from, to);
-  if (pack->condition)
-    NAME(products)
-    (state->size, state->query_abs, (const REAL *)pack->keys_abs + key * d, d, rows, from, to);
+  if (pack->condition) NAME(products)
+  (state->size, state->query_abs, (const REAL *)pack->keys_abs + key * d, d, rows, from, to);
   for (int64_t r = 0; r < rows; r++) {
     REAL *s = state->score + r * PASS_KEYS;
     REAL *t = pack->condition ? state->size + r * PASS_KEYS : NULL;

@@ -7,7 +7,8 @@
 
 extern const problem_room softmax_room;
 
-/* ---- reference.c (balls) ------------------------------------------------------------------------ */
+/* ---- reference.c (balls) ------------------------------------------------------------------------
+ */
 attest_status softmax_ball(room_balls *balls, const attest_problem *problem,
                            const problem_slice *slice, int64_t row, int output, unsigned want,
                            slong prec, attest_error *error);
@@ -17,29 +18,35 @@ attest_status softmax_ball_rows(arb_ptr out, arb_ptr lse, unsigned char *out_cla
                                 unsigned char *lse_class, const attest_problem *problem,
                                 const problem_slice *slice, int64_t row, int64_t rows, slong prec,
                                 attest_error *error);
-/* ---- exact.c (Lindemann-Weierstrass) ------------------------------------------------------------- */
+/* ---- exact.c (Lindemann-Weierstrass)
+ * ------------------------------------------------------------- */
 int softmax_linear_zero(const attest_problem *problem, const problem_slice *slice, int64_t row,
                         int output, int n, const int64_t component[], const fmpq *coefficient,
                         const fmpq_t constant);
-/* ---- perturb.c -------------------------------------------------------------------------------------- */
+/* ---- perturb.c
+ * -------------------------------------------------------------------------------------- */
 attest_status softmax_backward_explicit(measure_interval *value, const attest_problem *problem,
                                         const problem_slice *slice, int64_t row, int output,
                                         int64_t component, double got, double u_w, double u_s,
                                         double quantum, attest_error *error);
-/* ---- enclose.c (double) ------------------------------------------------------------------------------ */
+/* ---- enclose.c (double)
+ * ------------------------------------------------------------------------------ */
 attest_status softmax_enclose_open(void **work, const attest_problem *problem,
                                    const problem_slice *slice, unsigned want, attest_error *error);
 void softmax_enclose_rows(room_block *block, const void *work, unsigned want);
 void softmax_enclose_close(void *work);
 void softmax_sensitivity(double *s_lo, double *s_hi, const double *x, const double *radius,
                          const void *work, int64_t row);
-/* ---- enclose_dd.c (double-double) -------------------------------------------------------------------- */
+/* ---- enclose_dd.c (double-double)
+ * -------------------------------------------------------------------- */
 void softmax_enclose_dd(double *x_hi, double *x_lo, double *radius, const void *work, int64_t row,
                         int output);
-/* ---- kernel.c ------------------------------------------------------------------------------------------ */
+/* ---- kernel.c
+ * ------------------------------------------------------------------------------------------ */
 attest_status softmax_kernel(attest_tensor *out, attest_tensor *lse, const attest_problem *problem,
                              attest_error *error);
-/* ---- bound.c ------------------------------------------------------------------------------------------- */
+/* ---- bound.c
+ * ------------------------------------------------------------------------------------------- */
 room_machine softmax_machine(attest_dtype dtype);
 attest_status softmax_machine_parse(room_machine *machine, const char *text, attest_error *error);
 
@@ -52,9 +59,10 @@ attest_status softmax_machine_parse(room_machine *machine, const char *text, att
  *  -1: the row sees no key and empty-row is error: trouble.
  * Under nonfinite error the visible elements are finite (problem_find_nonfinite has been asked).
  * ieee, exact in the extended reals: a NaN score makes out and lse NaN; else a score of +infinity
- * makes out NaN and lse +infinity; a score of -infinity has weight 0, and its v makes a component NaN
- * where it is not finite (0 * inf); a finite score carries an infinite or NaN v into its component
- * (both infinities: NaN); without a finite score and without a sink out is NaN and lse -infinity. */
+ * makes out NaN and lse +infinity; a score of -infinity has weight 0, and its v makes a component
+ * NaN where it is not finite (0 * inf); a finite score carries an infinite or NaN v into its
+ * component (both infinities: NaN); without a finite score and without a sink out is NaN and lse
+ * -infinity. */
 int softmax_special_row(unsigned char *class, double *value, const attest_problem *problem,
                         const problem_slice *slice, int64_t row, int output);
 

@@ -8,8 +8,8 @@
 
 typedef enum {
   DATA_GAUSSIAN,
-  DATA_TIES,      /* few distinct keys */
-  DATA_DOMINANT,  /* one key far above the others */
+  DATA_TIES,        /* few distinct keys */
+  DATA_DOMINANT,    /* one key far above the others */
   DATA_HUGE_SCORES, /* scores of +-1e4 */
   DATA_DENORMAL,
   DATA_HUGE_VALUES,

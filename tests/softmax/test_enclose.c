@@ -26,7 +26,8 @@ static double position(const arb_t x, double hi, double lo, double radius) {
   return error == 0 ? 0 : error / radius;
 }
 
-static void contains(tally *t, const char *what, const arb_t x, double hi, double lo, double radius) {
+static void contains(tally *t, const char *what, const arb_t x, double hi, double lo,
+                     double radius) {
   t->elements++;
   if (radius == INFINITY) {
     t->unknown++;
@@ -54,12 +55,11 @@ static void buffers_open(buffers *b, int64_t dv) {
   memset(b, 0, sizeof *b);
   b->numbers = calloc((size_t)(7 * n + ROWS), sizeof(double));
   b->classes = calloc((size_t)n, 1);
-  double **fields[2][7] = {{&b->block.out.x, &b->block.out.radius, &b->block.out.a_lo,
-                            &b->block.out.a_hi, &b->block.out.s_lo, &b->block.out.s_hi,
-                            &b->block.out.theory},
-                           {&b->block.lse.x, &b->block.lse.radius, &b->block.lse.a_lo,
-                            &b->block.lse.a_hi, &b->block.lse.s_lo, &b->block.lse.s_hi,
-                            &b->block.lse.theory}};
+  double **fields[2][7] = {
+      {&b->block.out.x, &b->block.out.radius, &b->block.out.a_lo, &b->block.out.a_hi,
+       &b->block.out.s_lo, &b->block.out.s_hi, &b->block.out.theory},
+      {&b->block.lse.x, &b->block.lse.radius, &b->block.lse.a_lo, &b->block.lse.a_hi,
+       &b->block.lse.s_lo, &b->block.lse.s_hi, &b->block.lse.theory}};
   for (int i = 0; i < 7; i++) {
     *fields[0][i] = b->numbers + i * n;
     *fields[1][i] = b->numbers + i * n + ROWS * dv;
@@ -90,8 +90,8 @@ static void compare_row(tally t[2], const attest_problem *problem, const problem
                 "%s", error.message);
   softmax_enclose_dd(more, more + width, more + 2 * width, work, row, output);
   if (output == OUTPUT_OUT)
-    softmax_sensitivity(more + 3 * width, more + 4 * width, cells->x + first,
-                        cells->radius + first, work, row);
+    softmax_sensitivity(more + 3 * width, more + 4 * width, cells->x + first, cells->radius + first,
+                        work, row);
   for (int64_t c = 0; c < width; c++) {
     ck_assert_int_eq(cells->class[first + c], balls.class[c]);
     if (balls.class[c] != EXACT_FINITE) continue;
