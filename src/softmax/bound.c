@@ -16,9 +16,10 @@
  * subnormals N 2^(emin-p+2). Formats with few bits can make the bound infinite: then it says
  * nothing.
  *
- * For the built-in kernel (pass.h) the order is known: depth_j counts the additions that follow the
- * key in its chain, block and total, and the shift is the first block's maximum unless the maximum
- * later grows by more than PASS_SHIFT. */
+ * For the built-in kernel (pass.h) the order of operations is known, and a running error analysis
+ * replaces g(n): a sum in a known order is off by at most u times the sum of the absolute values of
+ * its partial results (each of them off itself by what has been counted: the factor 1 + 2^-6). The
+ * shift is the first block's maximum unless the maximum later grows by more than PASS_SHIFT. */
 #include <stdlib.h>
 
 #include "../enclosure/exp_constants.h"
@@ -89,10 +90,11 @@ attest_status softmax_machine_parse(room_machine *machine, const char *text, att
 
 typedef struct {
   double u_products, u_weights, u_accumulate, u_result;
-  double shift_slack; /* added to max s - s_j */
+  double shift_slack; /* added to the distance from the shift */
   double shift;       /* builtin, maximum never moves: the reference itself, else NaN */
   double moves;
-  double sum_depth;
+  double out_depth; /* roundings that a product meets in out; builtin: only those of moves */
+  double sum_depth; /* roundings in the normaliser, weighted by what they round */
 } row_model;
 
 /* How the built-in kernel's shift can behave on this row, from the scores of the second pass. The
@@ -116,6 +118,25 @@ static void builtin_shift(row_model *model, const softmax_second *second,
   }
 }
 
+/* Partial results of the built-in normaliser, relative to the whole: the interleaved chains, four
+ * levels of the tree, the running sum. */
+static double builtin_sum_depth(const softmax_second *second, const softmax_row_terms *terms) {
+  double lane[PASS_LANES] = {0}, block = 0, total = second->sink_weight, run = 0;
+  for (int64_t j = terms->lo; j < terms->hi; j++) {
+    double *chain = lane + j % PASS_LANES;
+    *chain += second->g[j];
+    block += second->g[j];
+    run += *chain;
+    if ((j + 1) % PASS_KEYS && j + 1 < terms->hi) continue;
+    total += block;
+    run += 4 * block + total;
+    block = 0;
+    memset(lane, 0, sizeof lane);
+  }
+  return run;
+}
+
+/* second->g holds the weights p. */
 static row_model model_row(const room_machine *machine, const softmax_second *second,
                            const softmax_pack *pack, const softmax_row_terms *terms) {
   row_model model = {.u_products = roundoff(machine->products),
@@ -127,56 +148,49 @@ static row_model model_row(const room_machine *machine, const softmax_second *se
   double off = (double)(pack->slice.d + 8) * model.u_products * terms->reach * (1 + 0x1p-10);
   if (machine->builtin) {
     builtin_shift(&model, second, terms, second->state.shift[0], off);
-    model.sum_depth = PASS_KEYS / PASS_LANES + 4 + terms->blocks;
+    model.out_depth = model.moves;
+    model.sum_depth = builtin_sum_depth(second, terms) + model.moves;
   } else {
-    double block = machine->block ? (double)machine->block : terms->keys;
-    model.moves = ceil(terms->keys / (block > 0 ? block : 1));
-    model.sum_depth = fmin(block, terms->keys) + model.moves;
+    double block = machine->block ? fmin((double)machine->block, terms->keys) : terms->keys;
+    model.moves = ceil(terms->keys / fmax(1, block));
+    model.out_depth = model.sum_depth = block + 2 * model.moves;
     model.shift_slack = off;
   }
   return model;
 }
 
-/* Additions that the product of key j meets on its way into out. */
-static double depth_of(const room_machine *machine, const row_model *model,
-                       const softmax_row_terms *terms, int64_t j) {
-  if (!machine->builtin) return model->sum_depth;
-  int64_t chain_end = (j / PASS_CHAIN + 1) * PASS_CHAIN, block = j / PASS_KEYS;
-  int64_t chain = j % PASS_KEYS / PASS_CHAIN, last = (terms->hi - 1) / PASS_KEYS;
-  int64_t in_chain = (chain_end < terms->hi ? chain_end : terms->hi) - j;
-  return (double)(in_chain + PASS_KEYS / PASS_CHAIN - chain + last - block + 1) + model->moves;
-}
-
-/* delta_j for absolute score t and score s. */
+/* delta_j for score s, absolute score t and running error run of the product q.k (in units of u).
+ */
 static double weight_error(const room_machine *machine, const row_model *model,
-                           const softmax_pack *pack, double s, double largest, double t) {
-  double u = model->u_products;
-  double rounds = (double)pack->slice.d + 3 + (pack->has_extras ? 5 : 0);
-  double delta = rounds * u * t / (1 - fmin(0.5, rounds * u));
-  if (pack->has_softcap) delta += 16 * u * pack->softcap * fabs(pack->inverse_temperature);
+                           const softmax_pack *pack, double s, double largest, double t,
+                           double run) {
+  double u = model->u_products, extras = pack->has_extras ? 5 * t : 0;
+  double n = (double)pack->slice.d + 3;
+  double products = machine->builtin ? run + 2 * t : n * t / (1 - fmin(0.5, n * u));
   double shift = isnan(model->shift) ? largest - s : fabs(s - model->shift);
-  delta += u * (shift + model->shift_slack);
-  delta += (1 + model->moves) * (machine->exp_error + 1) * u + model->u_weights;
+  double delta = u * (products + extras + shift + model->shift_slack + machine->exp_error) +
+                 model->moves * (machine->exp_error + 1) * u + model->u_weights;
+  if (pack->has_softcap) delta += 16 * u * pack->softcap * fabs(pack->inverse_temperature);
   return delta * (1 + 0x1p-8);
 }
 
-/* g_j = p_j expm1(delta_j), h_j = p_j e^delta_j depth_j; the sink's part of spread and
- * sum p e^-delta are returned. */
+/* g_j = p_j expm1(delta_j), h_j = p_j e^delta_j; the sink's part of spread and sum p e^-delta are
+ * returned. */
 static void perturb(double *sink_g, double *least, softmax_second *second,
                     const room_machine *machine, const row_model *model, const softmax_pack *pack,
                     const softmax_row_terms *terms) {
   double p = second->sink_weight, t = second->state.c[0];
-  double delta = weight_error(machine, model, pack, second->state.shift[0], second->largest, t);
+  double delta = weight_error(machine, model, pack, second->state.shift[0], second->largest, t, 0);
   *sink_g = p > 0 ? p * expm1(delta) : 0;
   *least = p > 0 ? p * exp(-delta) : 0;
   for (int64_t j = terms->lo; j < terms->hi; j++) {
     p = second->g[j];
     second->h[j] = 0;
     if (p == 0) continue;
-    delta = weight_error(machine, model, pack, second->score[j], second->largest, second->size[j]);
-    double grown = expm1(delta);
-    second->h[j] = p * (1 + grown) * depth_of(machine, model, terms, j);
-    second->g[j] = p * grown;
+    delta = weight_error(machine, model, pack, second->score[j], second->largest, second->size[j],
+                         second->run[j]);
+    second->g[j] = p * expm1(delta);
+    second->h[j] = p + second->g[j];
     *least += p * exp(-delta);
   }
 }
@@ -208,9 +222,14 @@ static void out_bounds(room_block *block, softmax_second *second, const softmax_
   const double *x = block->out.x + at * block->out.width;
   softmax_row_sums(second->spread, second->total, x, second->g, second->h, pack, terms->lo,
                    terms->hi);
+  if (block->machine->builtin)
+    softmax_running_sums(second->scratch, second->scratch + block->out.width, second->h, pack,
+                         terms->lo, terms->hi);
   for (int64_t c = 0; c < block->out.width; c++) {
     double spread = (second->spread[c] + sink_g * fabs(x[c])) / least;
-    double sums = second->total[c] / least * model->u_accumulate;
+    double sums = model->out_depth * second->total[c];
+    if (block->machine->builtin) sums += second->scratch[c];
+    sums *= model->u_accumulate / least;
     double ends = ((model->sum_depth + 2) * model->u_accumulate + model->u_result) *
                   (fabs(x[c]) + spread + sums);
     double bound = (spread + sums + ends) * (1 + 0x1p-6) +
@@ -226,6 +245,7 @@ void softmax_theory_row(room_block *block, softmax_second *second, const softmax
   softmax_row_terms terms;
   softmax_terms_of_row(&terms, pack, block->row + at);
   softmax_second_weights(second, pack, &terms, block->row + at);
+  softmax_running_scores(second->run, &second->state, pack, terms.lo, terms.hi);
   row_model model = model_row(machine, second, pack, &terms);
   double sink_g, least;
   perturb(&sink_g, &least, second, machine, &model, pack, &terms);

@@ -243,3 +243,19 @@ void softmax_row_sums(double *spread, double *total, const double *x, const doub
                       const double *h, const softmax_pack *pack, int64_t lo, int64_t hi) {
   ISA_DISPATCH(softmax_row_sums)(spread, total, x, g, h, pack, lo, hi);
 }
+
+ISA_DECLARE(void, softmax_running_scores,
+            (double *run, const softmax_state_f64 *state, const softmax_pack *pack, int64_t lo,
+             int64_t hi));
+void softmax_running_scores(double *run, const softmax_state_f64 *state, const softmax_pack *pack,
+                            int64_t lo, int64_t hi) {
+  ISA_DISPATCH(softmax_running_scores)(run, state, pack, lo, hi);
+}
+
+ISA_DECLARE(void, softmax_running_sums,
+            (double *run, double *scratch, const double *p, const softmax_pack *pack, int64_t lo,
+             int64_t hi));
+void softmax_running_sums(double *run, double *scratch, const double *p, const softmax_pack *pack,
+                          int64_t lo, int64_t hi) {
+  ISA_DISPATCH(softmax_running_sums)(run, scratch, p, pack, lo, hi);
+}

@@ -84,5 +84,12 @@ void softmax_row_scores(double *score, double *size, softmax_state_f64 *state,
 /* spread_c = sum g_j |v_jc - x_c|, total_c = sum h_j |v_jc|, lo <= j < hi, in chains over j. */
 void softmax_row_sums(double *spread, double *total, const double *x, const double *g,
                       const double *h, const softmax_pack *pack, int64_t lo, int64_t hi);
+/* Running error analysis of the pass itself: the sum of the absolute values of all partial results
+ * that it rounds. Of the scores (state as softmax_row_scores left it; run indexed by key): */
+void softmax_running_scores(double *run, const softmax_state_f64 *state, const softmax_pack *pack,
+                            int64_t lo, int64_t hi);
+/* and of sum p_j v_jc for given weights; run has dv entries, scratch 3 dv. */
+void softmax_running_sums(double *run, double *scratch, const double *p, const softmax_pack *pack,
+                          int64_t lo, int64_t hi);
 
 #endif

@@ -8,7 +8,7 @@
 int softmax_second_open(softmax_second *second, const softmax_pack *pack) {
   int64_t keys = pack->blocks * PASS_KEYS + 1, dv = pack->slice.dv;
   memset(second, 0, sizeof *second);
-  second->memory = malloc((size_t)(4 * keys + 2 * dv) * sizeof(double));
+  second->memory = malloc((size_t)(5 * keys + 6 * dv) * sizeof(double));
   if (!second->memory || softmax_state_open_f64(&second->state, pack, NULL) != ATTEST_OK) {
     softmax_second_close(second);
     return 0;
@@ -17,8 +17,10 @@ int softmax_second_open(softmax_second *second, const softmax_pack *pack) {
   second->size = second->score + keys;
   second->g = second->size + keys;
   second->h = second->g + keys;
-  second->spread = second->h + keys;
+  second->run = second->h + keys;
+  second->spread = second->run + keys;
   second->total = second->spread + dv;
+  second->scratch = second->total + dv;
   return 1;
 }
 

@@ -25,7 +25,9 @@ typedef struct {
   softmax_state_f64 state;
   double *score, *size;   /* s_j, t_j */
   double *g, *h;          /* factors of softmax_row_sums */
-  double *spread, *total; /* its results */
+  double *run;            /* running error of the scores, by key */
+  double *spread, *total; /* results of softmax_row_sums, or of softmax_running_sums */
+  double *scratch;        /* 4 dv */
   double largest;         /* largest score, the sink's included; -infinity: none */
   double sum;             /* normaliser relative to exp(largest) */
   double sink_weight;     /* p of the sink; 0 without */
