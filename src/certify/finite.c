@@ -1,0 +1,22 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "certify.h"
+
+attest_status certify_check_finite(const attest_problem *problem, const problem_slice *slice,
+                                   attest_error *error) {
+  const char *name;
+  int64_t index[ATTEST_MAX_DIMS];
+  if (problem->values.nonfinite != NONFINITE_ERROR ||
+      !problem_find_nonfinite(&name, index, problem, slice))
+    return ATTEST_OK;
+  const attest_tensor *t = &problem->input[problem_input_find(name)];
+  char place[96] = "";
+  int64_t offset = 0;
+  for (int i = 0, n = 0; i < t->ndim; i++) {
+    n += snprintf(place + n, sizeof place - (size_t)n, "%s%lld", i ? "," : "", (long long)index[i]);
+    offset += index[i] * t->stride[i];
+  }
+  return attest_fail(error, ATTEST_ERR_INPUT,
+                     "%s[%s] is %g and visible: hide it by mask, window or lengths, or ask for "
+                     "nonfinite ieee",
+                     name, place, tensor_at(t, offset));
+}
