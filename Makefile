@@ -47,7 +47,9 @@ LINK = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
 # suffix (see tensor/isa.h).
 ISA_SOURCES = $(wildcard src/*/*_isa.c)
 ISAS = baseline $(if $(filter x86_64,$(shell uname -m)),avx2 avx512)
-isa_avx2 = -mavx2 -mfma -mf16c
+# The compiler vectorises the loops over components that are written in plain C.
+isa_baseline = -O3
+isa_avx2 = -O3 -mavx2 -mfma -mf16c
 isa_avx512 = $(isa_avx2) -mavx512f -mavx512vl -mavx512dq -mavx512bw -mprefer-vector-width=512
 
 LIB_SOURCES = $(filter-out $(ISA_SOURCES),\
@@ -108,7 +110,7 @@ if_changed = +@mkdir -p $(@D); printf '%s\n' $(1) | cmp -s - $@ || printf '%s\n'
 $(BUILD)/flags: FORCE | $(FIRST)
 	+@command -v $(firstword $(CC)) >/dev/null || \
 	  { echo "$(CC) is missing: run \`make deps$(if $(findstring clang,$(CC)),-clang)\`" >&2; exit 1; }
-	$(call if_changed,'$(CC) $(ALL_CFLAGS)' "$$($(CC) --version | head -n 1)")
+	$(call if_changed,'$(CC) $(ALL_CFLAGS)$(foreach i,$(ISAS), $(isa_$(i)))' "$$($(CC) --version | head -n 1)")
 
 $(BUILD)/headers: $(BUILD)/flags
 	@echo '#include <omp.h>' | $(preprocesses) || \
