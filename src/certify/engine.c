@@ -153,30 +153,9 @@ static void run_block(worker *w, engine *e, const open_slice *open, int64_t row)
 
 /* ---- groups of slices ---- */
 
-/* The message about an input that is not finite. */
-static attest_status check_finite(const engine *e, const problem_slice *slice,
-                                  attest_error *error) {
-  const char *name;
-  int64_t index[ATTEST_MAX_DIMS];
-  if (e->problem->values.nonfinite != NONFINITE_ERROR ||
-      !problem_find_nonfinite(&name, index, e->problem, slice))
-    return ATTEST_OK;
-  const attest_tensor *t = &e->problem->input[problem_input_find(name)];
-  char place[96] = "";
-  int64_t offset = 0;
-  for (int i = 0, n = 0; i < t->ndim; i++) {
-    n += snprintf(place + n, sizeof place - (size_t)n, "%s%lld", i ? "," : "", (long long)index[i]);
-    offset += index[i] * t->stride[i];
-  }
-  return attest_fail(error, ATTEST_ERR_INPUT,
-                     "%s[%s] is %g and visible: hide it by mask, window or lengths, or ask for "
-                     "nonfinite ieee",
-                     name, place, tensor_at(t, offset));
-}
-
 static attest_status open_one(engine *e, open_slice *open, int64_t index, attest_error *error) {
   problem_slice_get(&open->slice, e->problem, index);
-  attest_status status = check_finite(e, &open->slice, error);
+  attest_status status = certify_check_finite(e->problem, &open->slice, error);
   return status ? status : e->room->open(&open->work, e->problem, &open->slice, e->want, error);
 }
 

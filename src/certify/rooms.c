@@ -26,3 +26,15 @@ attest_status certify_machine_parse(room_machine *machine, const char *kernel, c
   return attest_fail(error, ATTEST_ERR_SUPPORT, "kernel %s has no machine model in this version",
                      kernel);
 }
+
+attest_status certify_run(certify_case *result, const certify_subject *subjects, size_t count,
+                          const certify_options *options, attest_error *error) {
+  const char *kernel = subjects[0].problem->kernel->name;
+  const problem_room *room = certify_room(kernel);
+  memset(result, 0, sizeof *result);
+  if (!room)
+    return attest_fail(
+        error, ATTEST_ERR_SUPPORT,
+        "kernel %s is not built in this version: attest kernels lists those that are", kernel);
+  return certify_run_room(result, room, subjects, count, options, error);
+}

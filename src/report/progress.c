@@ -69,9 +69,13 @@ void progress_step(progress *p, int64_t n) {
     draw(p, done, now);
 }
 
-void progress_end(progress *p) {
+void progress_hide(progress *p) {
   if (!p) return;
   fprintf(stderr, "\r\033[K");
   fflush(stderr);
+}
+
+void progress_end(progress *p) {
+  progress_hide(p);
   free(p);
 }

@@ -12,7 +12,9 @@ typedef struct progress progress;
 progress *progress_start(const char *what, int64_t total);
 /* n more steps are done. Any thread may call it; it draws at most ten times a second. */
 void progress_step(progress *p, int64_t n);
-/* Erases the line. */
+/* Erases the line until the next step: before something else is printed. */
+void progress_hide(progress *p);
+/* Erases the line for good. */
 void progress_end(progress *p);
 
 #endif

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Help texts, all from the tables, and the table of verbs itself. */
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "internal.h"
@@ -36,11 +37,9 @@ static void print_verb_flags(const verb_flag *flags, size_t count) {
 }
 
 static void print_params(void) {
-  for (size_t i = 0; i < problem_param_count; i++) {
-    const problem_param *p = &problem_params[i];
-    print_flag(p->name, p->syntax, p->help);
-    if (*p->aliases) printf("%*s(also %s)\n", COLUMN, "", p->aliases);
-  }
+  char *text = problem_help(NULL);
+  if (text) fputs(text, stdout);
+  free(text);
 }
 
 static void print_tensors(unsigned accepts) {

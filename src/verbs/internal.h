@@ -3,6 +3,10 @@
 #ifndef ATTEST_VERBS_INTERNAL_H
 #define ATTEST_VERBS_INTERNAL_H
 
+#include <signal.h>
+
+#include "../report/progress.h"
+#include "../report/report.h"
 #include "options.h"
 
 /* --input, --bf16, --threads: flags of every verb that takes a problem. */
@@ -11,5 +15,18 @@ extern const size_t verb_problem_flag_count;
 
 /* The help of one verb, generated from its tables, on standard output. */
 void verb_help_print(const verb_definition *definition);
+
+/* ---- check and certify (finish.c) ---- */
+
+/* Set by the first Ctrl-C (or SIGTERM) after verb_catch_interrupts; the second one kills. */
+extern volatile sig_atomic_t verb_interrupted;
+void verb_catch_interrupts(void);
+/* --threads: 0, or 2 after the complaint. */
+int verb_set_threads(const verb_options *options);
+/* Verdict lines to standard output (--quiet: the certified ones left out); how to repeat a refuted
+ * case to standard error. */
+void verb_print_case(const certify_case *c, const verb_options *options, progress *p);
+/* Writes --json and --junit and returns the exit status. */
+int verb_finish(report *r, const verb_options *options);
 
 #endif

@@ -137,6 +137,7 @@ typedef struct {
   const problem_param *param;
   const char *name, *implied; /* implied: the value of a flag that may stand alone, else NULL */
   int alone;                  /* takes no value */
+  int bare;                   /* may stand without one, which is then "" */
 } meaning;
 
 /* 0, or -1 when the name is unknown. */
@@ -150,6 +151,7 @@ static int find_meaning(meaning *m, const verb_definition *definition, const cha
   if (definition->accepts & VERB_PROBLEM && (m->param = problem_param_find(spelled, &m->implied))) {
     m->name = m->param->name;
     m->alone = m->implied != NULL;
+    m->bare = m->param->bare;
     return 0;
   }
   m->name = spelled;
@@ -183,6 +185,8 @@ static int parse_flag(verb_options *options, char *spelled, const char *value, c
     return unknown_flag(options->definition, spelled);
   if (m.alone && value && m.flag) return verb_usage_error("--%s takes no value", spelled);
   if (m.alone && !value) value = m.implied;
+  int is_last = *next >= argc || !strncmp(argv[*next], "--", 2);
+  if (m.bare && !m.alone && !value && is_last) value = "";
   if (!m.alone && !value) {
     if (*next >= argc) return verb_usage_error("--%s needs a value", spelled);
     value = argv[(*next)++];

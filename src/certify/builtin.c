@@ -1,0 +1,207 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "builtin.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "synthetic.h"
+
+enum { FILE_Q, FILE_K, FILE_V, FILE_COUNT };
+static const char *const file_names[FILE_COUNT] = {"q", "k", "v"};
+
+typedef struct {
+  char name[64];
+  attest_problem *problem;
+  void *storage; /* of a synthetic problem */
+} builtin_case;
+
+struct builtin_suite {
+  tensor_file *files[FILE_COUNT];
+  size_t count;
+  builtin_case *cases;
+};
+
+/* ---- opening ---- */
+
+static attest_status open_files(builtin_suite *suite, const char *data, attest_error *error) {
+  attest_status status = ATTEST_OK;
+  int64_t layers = -1;
+  for (int i = 0; i < FILE_COUNT && !status; i++) {
+    char path[4096];
+    if (snprintf(path, sizeof path, "%s/stories260k/%s.npy", data, file_names[i]) >=
+        (int)sizeof path)
+      return attest_fail(error, ATTEST_ERR_INPUT, "the path of the data folder is too long");
+    if ((status = tensor_file_open(&suite->files[i], path, 0, error))) break;
+    const attest_tensor *t = tensor_file_tensor(suite->files[i], 0);
+    if (t->ndim != 4 || (layers >= 0 && t->shape[0] != layers))
+      return attest_fail(error, ATTEST_ERR_INPUT,
+                         "%s: (layer, head, position, component) is wanted, with as many layers as "
+                         "q.npy",
+                         path);
+    layers = t->shape[0];
+  }
+  return status;
+}
+
+/* One layer of a (layer, head, position, component) tensor. */
+static attest_tensor layer_of(const tensor_file *file, int64_t layer) {
+  const attest_tensor *t = tensor_file_tensor(file, 0);
+  attest_tensor view = {.dtype = t->dtype, .byteswapped = t->byteswapped, .ndim = 3};
+  view.data = (char *)t->data + layer * t->stride[0] * (int64_t)tensor_dtype_size(t->dtype);
+  for (int i = 0; i < 3; i++) {
+    view.shape[i] = t->shape[i + 1];
+    view.stride[i] = t->stride[i + 1];
+  }
+  return view;
+}
+
+static attest_status open_layer(builtin_case *c, const builtin_suite *suite, int64_t layer,
+                                attest_error *error) {
+  snprintf(c->name, sizeof c->name, "stories260k/layer%d", (int)layer);
+  c->problem = attest_problem_new("softmax", error);
+  if (!c->problem) return error->status;
+  attest_status status = attest_problem_set(c->problem, "causal", "top-left", error);
+  for (int i = 0; i < FILE_COUNT && !status; i++) {
+    attest_tensor view = layer_of(suite->files[i], layer);
+    status = attest_problem_input(c->problem, file_names[i], &view, error);
+  }
+  return status ? status : problem_resolve(c->problem, error);
+}
+
+static attest_status open_cases(builtin_suite *suite, attest_error *error) {
+  size_t layers = (size_t)tensor_file_tensor(suite->files[FILE_Q], 0)->shape[0];
+  attest_status status = ATTEST_OK;
+  suite->cases = calloc(layers + synthetic_count, sizeof *suite->cases);
+  if (!suite->cases) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  while (suite->count < layers && !status) {
+    size_t layer = suite->count++;
+    status = open_layer(&suite->cases[layer], suite, (int64_t)layer, error);
+  }
+  for (size_t i = 0; i < synthetic_count && !status; i++) {
+    builtin_case *c = &suite->cases[suite->count++];
+    snprintf(c->name, sizeof c->name, "synthetic/%s", synthetic_name(i));
+    status = synthetic_problem(&c->problem, &c->storage, i, error);
+  }
+  return status;
+}
+
+attest_status builtin_open(builtin_suite **suite, const char *data, attest_error *error) {
+  *suite = calloc(1, sizeof **suite);
+  if (!*suite) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  attest_status status = open_files(*suite, data, error);
+  if (!status) status = open_cases(*suite, error);
+  if (status) {
+    builtin_close(*suite);
+    *suite = NULL;
+  }
+  return status;
+}
+
+void builtin_close(builtin_suite *suite) {
+  if (!suite) return;
+  for (size_t i = 0; i < suite->count; i++) {
+    attest_problem_free(suite->cases[i].problem);
+    free(suite->cases[i].storage);
+  }
+  for (int i = 0; i < FILE_COUNT; i++)
+    tensor_file_close(suite->files[i]);
+  free(suite->cases);
+  free(suite);
+}
+
+size_t builtin_count(const builtin_suite *suite) {
+  return suite->count;
+}
+
+const char *builtin_name(const builtin_suite *suite, size_t i) {
+  return suite->cases[i].name;
+}
+
+int64_t builtin_pairs(const builtin_suite *suite) {
+  int64_t pairs = 0;
+  for (size_t i = 0; i < suite->count; i++)
+    pairs += certify_pairs(suite->cases[i].problem);
+  return pairs;
+}
+
+/* ---- running ---- */
+
+/* What one kernel returns, and what is asked of it. */
+typedef struct {
+  attest_problem problem; /* shallow: shares everything but the outputs */
+  room_machine machine;
+  char name[64];
+  void *out, *lse;
+} built_subject;
+
+static attest_status output_of(attest_tensor *t, void **data, const attest_problem *problem,
+                               int output, attest_dtype dtype, attest_error *error) {
+  int ndim;
+  int64_t shape[ATTEST_MAX_DIMS];
+  problem_output_shape(&ndim, shape, problem, output);
+  *t = attest_tensor_of(NULL, dtype, ndim, shape);
+  *data = t->data = calloc((size_t)tensor_elements(t) + 1, tensor_dtype_size(dtype));
+  return t->data ? ATTEST_OK : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+}
+
+static attest_status run_kernel(built_subject *s, const problem_room *room,
+                                const attest_problem *problem, attest_dtype dtype,
+                                attest_error *error) {
+  s->problem = *problem;
+  s->machine = room->machine(dtype);
+  snprintf(s->name, sizeof s->name, "%s.%s", room->name, tensor_dtype_name(dtype));
+  attest_tensor *outputs = s->problem.output;
+  attest_status status =
+      output_of(&outputs[OUTPUT_OUT], &s->out, problem, OUTPUT_OUT, dtype, error);
+  if (!status) status = output_of(&outputs[OUTPUT_LSE], &s->lse, problem, OUTPUT_LSE, dtype, error);
+  return status ? status : room->kernel(&outputs[OUTPUT_OUT], &outputs[OUTPUT_LSE], problem, error);
+}
+
+static attest_status add_inputs(certify_case *result, const builtin_suite *suite,
+                                const builtin_case *c, attest_error *error) {
+  attest_status status = ATTEST_OK;
+  for (int i = 0; i < FILE_COUNT && !c->storage && !status; i++)
+    status = certify_case_input(result, file_names[i], suite->files[i], NULL, error);
+  for (int i = 0; i < INPUT_COUNT && c->storage && !status; i++)
+    if (c->problem->input[i].data)
+      status =
+          certify_case_input(result, problem_input_names[i], NULL, &c->problem->input[i], error);
+  if (!status && !(result->replay = strdup("attest certify --builtin")))
+    status = attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  return status;
+}
+
+static attest_status run_subjects(certify_case *result, const builtin_case *c, built_subject *built,
+                                  const certify_options *options, attest_error *error) {
+  static const attest_dtype dtypes[2] = {ATTEST_FLOAT32, ATTEST_FLOAT64};
+  const problem_room *room = certify_room(c->problem->kernel->name);
+  certify_bounds bounds = {0, NULL};
+  certify_subject subjects[2];
+  certify_options mine = *options;
+  mine.name = c->name;
+  attest_status status = certify_bounds_add(&bounds, "backward<=16", error);
+  if (!status) status = certify_bounds_add(&bounds, "theory", error);
+  for (int i = 0; i < 2 && !status; i++) {
+    status = run_kernel(&built[i], room, c->problem, dtypes[i], error);
+    subjects[i] = (certify_subject){built[i].name, &built[i].problem, &bounds, &built[i].machine};
+  }
+  if (!status) status = certify_run(result, subjects, 2, &mine, error);
+  certify_bounds_clear(&bounds);
+  return status;
+}
+
+attest_status builtin_run(certify_case *result, const builtin_suite *suite, size_t i,
+                          const certify_options *options, attest_error *error) {
+  const builtin_case *c = &suite->cases[i];
+  built_subject *built = calloc(2, sizeof *built);
+  memset(result, 0, sizeof *result);
+  if (!built) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  attest_status status = run_subjects(result, c, built, options, error);
+  if (!status) status = add_inputs(result, suite, c, error);
+  for (int k = 0; k < 2; k++) {
+    free(built[k].out);
+    free(built[k].lse);
+  }
+  free(built);
+  return status;
+}

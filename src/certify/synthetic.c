@@ -1,0 +1,235 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Synthetic problems: small, seeded, the same on every machine. Numbers come from splitmix64 by
+ * exact arithmetic only. */
+#include "synthetic.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* How q, k, v are filled. */
+typedef enum {
+  FILL_NORMAL,     /* sums of uniform numbers: about unit normal */
+  FILL_TIES,       /* all keys are the same: every weight is 1/n */
+  FILL_DOMINANT,   /* one key far above the others */
+  FILL_STEEP,      /* scores up to +-1e4 */
+  FILL_DENORMAL,   /* values among the subnormals of float32 */
+  FILL_HUGE,       /* values near the largest float32 */
+  FILL_CANCEL,     /* values +-c on pairs of equal keys: exact zeros and near ones */
+  FILL_DUPLICATES, /* every key three times with different values */
+} fill;
+
+enum {
+  WITH_BIAS = 1,
+  WITH_MASK = 2, /* row 1 sees nothing */
+  WITH_SLOPES = 4,
+  WITH_SINKS = 8,
+  WITH_LENGTHS = 16, /* packed: three sequences, one of them empty */
+};
+
+typedef struct {
+  const char *name;
+  fill fill;
+  int64_t heads_q, heads_k, nq, nk, d, dv;
+  const char *params; /* "causal=top-left window=3,0" */
+  unsigned with;
+} synthetic_case;
+
+static const synthetic_case cases[] = {
+    {"normal", FILL_NORMAL, 2, 2, 33, 33, 16, 16, "", 0},
+    {"causal", FILL_NORMAL, 2, 1, 40, 40, 8, 12, "causal=top-left", 0},
+    {"bottom-right", FILL_NORMAL, 2, 2, 5, 37, 8, 8, "causal=bottom-right", 0},
+    {"more-queries", FILL_NORMAL, 1, 1, 19, 7, 8, 8, "causal=bottom-right", 0},
+    {"window", FILL_NORMAL, 1, 1, 50, 50, 8, 8, "causal=top-left window=4,0", 0},
+    {"window-both", FILL_NORMAL, 1, 1, 50, 50, 8, 8, "window=2,3", 0},
+    {"bias", FILL_NORMAL, 2, 2, 17, 23, 8, 8, "", WITH_BIAS},
+    {"mask", FILL_NORMAL, 2, 2, 17, 23, 8, 8, "", WITH_MASK},
+    {"mask-nan", FILL_NORMAL, 2, 2, 17, 23, 8, 8, "empty-row=nan", WITH_MASK},
+    {"alibi", FILL_NORMAL, 4, 4, 24, 24, 8, 8, "causal=top-left", WITH_SLOPES},
+    {"softcap", FILL_NORMAL, 2, 2, 24, 24, 8, 8, "softcap=5", 0},
+    {"sinks", FILL_NORMAL, 2, 2, 24, 24, 8, 8, "causal=top-left", WITH_SINKS},
+    {"packed", FILL_NORMAL, 2, 1, 48, 48, 8, 8, "layout=thd causal=bottom-right", WITH_LENGTHS},
+    {"everything", FILL_NORMAL, 4, 2, 21, 29, 8, 10,
+     "causal=bottom-right window=12,0 softcap=8 temperature=3/2 lse-base=2 scale=1/4",
+     WITH_BIAS | WITH_MASK | WITH_SLOPES | WITH_SINKS},
+    {"negative-scale", FILL_NORMAL, 1, 1, 16, 16, 8, 8, "scale=-1/3", 0},
+    {"zero-scale", FILL_NORMAL, 1, 1, 16, 16, 8, 8, "scale=0", 0},
+    {"ties", FILL_TIES, 2, 2, 16, 31, 8, 8, "", 0},
+    {"duplicates", FILL_DUPLICATES, 2, 2, 16, 30, 8, 8, "", 0},
+    {"dominant", FILL_DOMINANT, 2, 2, 16, 32, 8, 8, "", 0},
+    {"steep", FILL_STEEP, 1, 1, 16, 32, 8, 8, "scale=1", 0},
+    {"denormal", FILL_DENORMAL, 1, 1, 16, 32, 8, 8, "", 0},
+    {"huge", FILL_HUGE, 1, 1, 16, 32, 8, 8, "", 0},
+    {"cancel", FILL_CANCEL, 1, 1, 16, 32, 8, 8, "", 0},
+    {"one-key", FILL_NORMAL, 2, 2, 9, 1, 8, 8, "", 0},
+    {"one-component", FILL_NORMAL, 2, 2, 33, 33, 1, 1, "causal=top-left", 0},
+    {"long", FILL_NORMAL, 1, 1, 4, 3000, 16, 16, "", 0},
+    {"wide", FILL_NORMAL, 1, 1, 4, 40, 256, 200, "", 0},
+};
+const size_t synthetic_count = sizeof cases / sizeof *cases;
+
+const char *synthetic_name(size_t i) {
+  return cases[i].name;
+}
+
+/* ---- numbers ---- */
+
+static double uniform(uint64_t *state) {
+  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
+  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
+  return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+}
+
+/* Twelve uniform numbers have variance 1 in sum. */
+static float normal(uint64_t *state) {
+  double sum = -6;
+  for (int i = 0; i < 12; i++)
+    sum += uniform(state);
+  return (float)sum;
+}
+
+static void fill_normal(float *x, int64_t n, uint64_t *state) {
+  for (int64_t i = 0; i < n; i++)
+    x[i] = normal(state);
+}
+
+/* One head of keys and values after a normal fill. */
+static void shape_head(const synthetic_case *c, float *k, float *v, uint64_t *state) {
+  int64_t group = c->fill == FILL_TIES ? c->nk : c->fill == FILL_DUPLICATES ? 3 : 2;
+  for (int64_t j = 0; j < c->nk; j++) {
+    float *key = k + j * c->d, *value = v + j * c->dv;
+    int repeats = c->fill == FILL_TIES || c->fill == FILL_DUPLICATES || c->fill == FILL_CANCEL;
+    if (repeats && j % group) memcpy(key, key - c->d, (size_t)c->d * sizeof *key);
+    for (int64_t a = 0; a < c->d; a++)
+      if (c->fill == FILL_DOMINANT && j == c->nk / 2)
+        key[a] *= 12;
+      else if (c->fill == FILL_STEEP)
+        key[a] *= 1200;
+    for (int64_t a = 0; a < c->dv; a++)
+      if (c->fill == FILL_DENORMAL)
+        value[a] = (float)(uniform(state) * 0x1p-128);
+      else if (c->fill == FILL_HUGE)
+        value[a] *= 0x1p124f;
+      else if (c->fill == FILL_CANCEL && j % 2)
+        value[a] = a % 2 ? -value[a - c->dv] : -value[a - c->dv] * 0x1.000002p0f;
+  }
+}
+
+/* ---- tensors ---- */
+
+/* Tensors one after the other in one block. */
+typedef struct {
+  unsigned char *data;
+  size_t used, size;
+} arena;
+
+static void *take(arena *a, int64_t count, size_t item) {
+  void *p = a->data + a->used;
+  a->used += ((size_t)count * item + 63) / 64 * 64;
+  return p;
+}
+
+static attest_status add(attest_problem *p, const char *name, void *data, attest_dtype dtype,
+                         int ndim, int64_t s0, int64_t s1, int64_t s2, attest_error *error) {
+  const int64_t shape[3] = {s0, s1, s2};
+  attest_tensor t = attest_tensor_of(data, dtype, ndim, shape);
+  return attest_problem_input(p, name, &t, error);
+}
+
+static attest_status add_qkv(attest_problem *p, arena *a, const synthetic_case *c, uint64_t *state,
+                             attest_error *error) {
+  int64_t q_count = c->heads_q * c->nq * c->d, k_count = c->heads_k * c->nk * c->d;
+  int64_t v_count = c->heads_k * c->nk * c->dv;
+  float *q = take(a, q_count, sizeof *q), *k = take(a, k_count, sizeof *k);
+  float *v = take(a, v_count, sizeof *v);
+  fill_normal(q, q_count, state);
+  fill_normal(k, k_count, state);
+  fill_normal(v, v_count, state);
+  for (int64_t h = 0; h < c->heads_k; h++)
+    shape_head(c, k + h * c->nk * c->d, v + h * c->nk * c->dv, state);
+  int packed = (c->with & WITH_LENGTHS) != 0; /* axes (t, h, d): any order of noise will do */
+  attest_status status = add(p, "q", q, ATTEST_FLOAT32, 3, packed ? c->nq : c->heads_q,
+                             packed ? c->heads_q : c->nq, c->d, error);
+  if (!status)
+    status = add(p, "k", k, ATTEST_FLOAT32, 3, packed ? c->nk : c->heads_k,
+                 packed ? c->heads_k : c->nk, c->d, error);
+  if (!status)
+    status = add(p, "v", v, ATTEST_FLOAT32, 3, packed ? c->nk : c->heads_k,
+                 packed ? c->heads_k : c->nk, c->dv, error);
+  return status;
+}
+
+static attest_status add_lengths(attest_problem *p, arena *a, const synthetic_case *c,
+                                 attest_error *error) {
+  int32_t *q = take(a, 4, sizeof *q), *k = take(a, 4, sizeof *k);
+  const int32_t q_ends[4] = {0, 11, 11, (int32_t)c->nq}, k_ends[4] = {0, 20, 25, (int32_t)c->nk};
+  memcpy(q, q_ends, sizeof q_ends);
+  memcpy(k, k_ends, sizeof k_ends);
+  attest_status status = add(p, "cu-seqlens-q", q, ATTEST_INT32, 1, 4, 0, 0, error);
+  return status ? status : add(p, "cu-seqlens-k", k, ATTEST_INT32, 1, 4, 0, 0, error);
+}
+
+static attest_status add_extras(attest_problem *p, arena *a, const synthetic_case *c,
+                                uint64_t *state, attest_error *error) {
+  attest_status status = ATTEST_OK;
+  if (c->with & WITH_BIAS) {
+    float *bias = take(a, c->nq * c->nk, sizeof *bias);
+    fill_normal(bias, c->nq * c->nk, state);
+    status = add(p, "bias", bias, ATTEST_FLOAT32, 2, c->nq, c->nk, 0, error);
+  }
+  if (!status && c->with & WITH_MASK) {
+    unsigned char *mask = take(a, c->nq * c->nk, 1);
+    for (int64_t i = 0; i < c->nq * c->nk; i++)
+      mask[i] = i / c->nk != 1 && uniform(state) < 0.7;
+    status = add(p, "mask", mask, ATTEST_BOOL, 2, c->nq, c->nk, 0, error);
+  }
+  if (!status && c->with & WITH_SLOPES) {
+    float *slopes = take(a, c->heads_q, sizeof *slopes);
+    for (int64_t h = 0; h < c->heads_q; h++)
+      slopes[h] = ldexpf(1, (int)-h - 1);
+    status = add(p, "alibi-slopes", slopes, ATTEST_FLOAT32, 1, c->heads_q, 0, 0, error);
+  }
+  if (!status && c->with & WITH_SINKS) {
+    float *sinks = take(a, c->heads_q, sizeof *sinks);
+    fill_normal(sinks, c->heads_q, state);
+    status = add(p, "sinks", sinks, ATTEST_FLOAT32, 1, c->heads_q, 0, 0, error);
+  }
+  if (!status && c->with & WITH_LENGTHS) status = add_lengths(p, a, c, error);
+  return status;
+}
+
+/* Sets "name=value name=value". */
+static attest_status set_params(attest_problem *p, const char *params, attest_error *error) {
+  char *copy = strdup(params), *rest = copy, *item;
+  attest_status status = copy ? ATTEST_OK : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  while (!status && (item = strsep(&rest, " "))) {
+    char *value = strchr(item, '=');
+    if (!value) continue;
+    *value++ = 0;
+    status = attest_problem_set(p, item, value, error);
+  }
+  free(copy);
+  return status;
+}
+
+static size_t storage_size(const synthetic_case *c) {
+  int64_t floats = c->heads_q * c->nq * c->d + c->heads_k * c->nk * (c->d + c->dv) +
+                   2 * c->nq * c->nk + 2 * c->heads_q + 8;
+  return (size_t)floats * sizeof(float) + 16 * 64;
+}
+
+attest_status synthetic_problem(attest_problem **problem, void **storage, size_t i,
+                                attest_error *error) {
+  const synthetic_case *c = &cases[i];
+  arena a = {.size = storage_size(c)};
+  uint64_t state = 1000 + i;
+  *storage = a.data = calloc(a.size, 1);
+  *problem = attest_problem_new("softmax", error);
+  if (!a.data || !*problem)
+    return *problem ? attest_fail(error, ATTEST_ERR_MEMORY, "out of memory") : error->status;
+  attest_status status = set_params(*problem, c->params, error);
+  if (!status) status = add_qkv(*problem, &a, c, &state, error);
+  if (!status) status = add_extras(*problem, &a, c, &state, error);
+  return status ? status : problem_resolve(*problem, error);
+}

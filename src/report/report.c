@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "report.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+int report_add(report *r, certify_case *c) {
+  certify_case *cases = realloc(r->cases, (r->count + 1) * sizeof *cases);
+  if (!cases) {
+    certify_case_clear(c);
+    return -1;
+  }
+  r->cases = cases;
+  cases[r->count++] = *c;
+  memset(c, 0, sizeof *c);
+  return 0;
+}
+
+int report_add_trouble(report *r, const char *message) {
+  char **troubles = realloc(r->troubles, (r->trouble_count + 1) * sizeof *troubles);
+  if (!troubles) return -1;
+  r->troubles = troubles;
+  if (!(troubles[r->trouble_count] = strdup(message))) return -1;
+  r->trouble_count++;
+  return 0;
+}
+
+void report_clear(report *r) {
+  for (size_t i = 0; i < r->count; i++)
+    certify_case_clear(&r->cases[i]);
+  for (size_t i = 0; i < r->trouble_count; i++)
+    free(r->troubles[i]);
+  free(r->cases);
+  free(r->troubles);
+  memset(r, 0, sizeof *r);
+}
+
+int report_exit_status(const report *r) {
+  attest_verdict verdict = ATTEST_CERTIFIED;
+  for (size_t i = 0; i < r->count; i++)
+    verdict = certify_worse(verdict, certify_case_verdict(&r->cases[i]));
+  if (verdict == ATTEST_REFUTED) return 1;
+  return r->trouble_count ? 2 : verdict == ATTEST_UNDECIDED ? 3 : 0;
+}

@@ -1,0 +1,204 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* attest check: one stored output against the exact result. */
+#include <ctype.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "internal.h"
+#include "verbs.h"
+
+static const verb_flag flags[] = {
+    {"bound", "[OUTPUT:]B", 1,
+     "must hold; repeats. MEASURE<=X (abs rel ulp row nmse backward), theory, or "
+     "allclose=RTOL,ATOL; default backward<=16, for float16 and bfloat16 backward<=4"},
+    {"arithmetic", "MODEL", 0,
+     "machine model of the kernel, for the bound theory: products=DTYPE,weights=DTYPE,"
+     "accumulate=DTYPE,block=KEYS,exp=ERROR"},
+    {"roundoff-weights", "X", 0, "unit of the backward error of values (default: the output's)"},
+    {"roundoff-scores", "X", 0, "unit of that of scores (default: the same, at most 2^-24)"},
+    {"max-precision", "BITS", 0, "where no exact decision exists, give up at this (default 4096)"},
+    {"allow-empty", NULL, 0, "outputs without elements are no trouble"},
+    {"case", "NAME", 0, "name in verdict lines (default: the file of the output)"},
+    {"json", "FILE", 0, "write the certificate"},
+    {"junit", "FILE", 0, "write JUnit XML"},
+    {"quiet", NULL, 0, "print no certified outputs"},
+    {"library", "FILE:SYMBOL", 0, "not in this version: store what the kernel returns, pass --out"},
+    {"exec", "COMMAND", 0, "not in this version, likewise"},
+};
+
+static const verb_definition definition = {
+    .usage = "attest check KERNEL --q F --k F --v F --out F [--lse F] [flags] [parameters]",
+    .summary =
+        "Compares what a kernel returned with rigorous enclosures of the exact result, every\n"
+        "element, and prints a verdict for each output: CERTIFIED, REFUTED or UNDECIDED.",
+    .example =
+        "  attest check softmax --q q.npy --k k.npy --v v.npy --out out.npy \\\n"
+        "    --causal top-left --bound backward<=16 --bound allclose=1e-3,1e-5 --json c.json",
+    .flags = flags,
+    .flag_count = sizeof flags / sizeof *flags,
+    .accepts = VERB_PROBLEM | VERB_OUTPUTS,
+    .operands_min = 1,
+    .operands_max = 1,
+};
+
+/* ---- the command line again, for the replay ---- */
+
+static void print_quoted(FILE *f, const char *word) {
+  int plain = *word != 0;
+  for (const char *c = word; *c; c++)
+    plain &= isalnum((unsigned char)*c) || strchr("-_=+./,:@%", *c) != NULL;
+  if (plain) {
+    fputs(word, f);
+    return;
+  }
+  fputc('\'', f);
+  for (; *word; word++)
+    fputs(*word == '\'' ? "'\\''" : (char[2]){*word, 0}, f);
+  fputc('\'', f);
+}
+
+static char *command_line(int argc, char **argv) {
+  char *text = NULL;
+  size_t size;
+  FILE *f = open_memstream(&text, &size);
+  if (!f) return NULL;
+  fputs("attest", f);
+  for (int i = 0; i < argc; i++) {
+    fputc(' ', f);
+    print_quoted(f, argv[i]);
+  }
+  return fclose(f) ? NULL : text;
+}
+
+/* ---- flags to bounds and options ---- */
+
+static attest_status parse_bounds(certify_bounds *bounds, const verb_options *options,
+                                  attest_error *error) {
+  const char *text;
+  attest_status status = ATTEST_OK;
+  for (size_t i = 0; !status && (text = verb_option_nth(options, "bound", i)); i++)
+    status = certify_bounds_add(bounds, text, error);
+  return status;
+}
+
+/* A positive number, to the nearest double; 0 when the flag is absent. */
+static attest_status parse_roundoff(double *value, const verb_options *options, const char *name,
+                                    attest_error *error) {
+  const char *text = verb_option(options, name);
+  double radius;
+  *value = 0;
+  if (!text) return ATTEST_OK;
+  problem_real x;
+  problem_real_init(&x);
+  int ok = !problem_real_parse(&x, text);
+  *value = problem_real_double(&radius, &x);
+  problem_real_clear(&x);
+  return ok && *value > 0 && *value <= 1
+             ? ATTEST_OK
+             : attest_fail(error, ATTEST_ERR_INPUT, "--%s %s: a number in (0, 1] is wanted", name,
+                           text);
+}
+
+static attest_status refuse_unbuilt(const verb_options *options, attest_error *error) {
+  static const char *const unbuilt[] = {"library", "exec"};
+  for (size_t i = 0; i < 2; i++)
+    if (verb_option(options, unbuilt[i]))
+      return attest_fail(error, ATTEST_ERR_SUPPORT,
+                         "--%s is not in this version: store what the kernel returns and pass it "
+                         "as --out",
+                         unbuilt[i]);
+  return ATTEST_OK;
+}
+
+/* The name of the case: --case, else the file of the first output. */
+static const char *case_name(const verb_options *options, const verb_problem *p) {
+  const char *name = verb_option(options, "case");
+  for (size_t i = 0; i < p->tensor_count && !name; i++)
+    if (p->tensors[i].is_output) {
+      const char *path = p->tensors[i].spec, *slash = strrchr(path, '/');
+      name = slash && slash[1] ? slash + 1 : path;
+    }
+  return name ? name : "check";
+}
+
+/* ---- the comparison ---- */
+
+static void step(void *context, int64_t pairs) {
+  progress_step(context, pairs);
+}
+
+static attest_status add_inputs(certify_case *c, const verb_problem *p, attest_error *error) {
+  attest_status status = ATTEST_OK;
+  for (size_t i = 0; i < p->tensor_count && !status; i++)
+    status = certify_case_input(c, p->tensors[i].name, p->tensors[i].file, NULL, error);
+  return status;
+}
+
+static attest_status compare(certify_case *result, const verb_problem *p,
+                             const certify_bounds *bounds, const verb_options *options,
+                             attest_error *error) {
+  room_machine machine;
+  long bits;
+  const char *arithmetic = verb_option(options, "arithmetic");
+  certify_subject subject = {.problem = p->problem, .bounds = bounds};
+  certify_options how = {.name = case_name(options, p),
+                         .allow_empty = verb_option(options, "allow-empty") != NULL,
+                         .interrupted = &verb_interrupted,
+                         .step = step};
+  attest_status status = parse_roundoff(&how.roundoff_weights, options, "roundoff-weights", error);
+  if (!status) status = parse_roundoff(&how.roundoff_scores, options, "roundoff-scores", error);
+  if (!status && verb_option_count(&bits, options, "max-precision", 4096))
+    status = attest_fail(error, ATTEST_ERR_INPUT, "nothing was compared");
+  if (!status && arithmetic) {
+    status = certify_machine_parse(&machine, p->problem->kernel->name, arithmetic, error);
+    if (p->problem->output[OUTPUT_OUT].data) machine.result = p->problem->output[OUTPUT_OUT].dtype;
+    subject.machine = &machine;
+  }
+  if (status) return status;
+  how.precision_max = bits;
+  how.context = progress_start("check", certify_pairs(p->problem));
+  status = certify_run(result, &subject, 1, &how, error);
+  progress_end(how.context);
+  return status ? status : add_inputs(result, p, error);
+}
+
+static attest_status check(report *r, const verb_options *options, int argc, char **argv,
+                           attest_error *error) {
+  certify_bounds bounds = {0, NULL};
+  verb_problem p;
+  certify_case result = {0};
+  attest_status status = refuse_unbuilt(options, error);
+  if (!status) status = parse_bounds(&bounds, options, error);
+  if (!status && !(status = verb_problem_open(&p, options, error))) {
+    status = compare(&result, &p, &bounds, options, error);
+    if (!status) {
+      result.replay = command_line(argc, argv);
+      verb_print_case(&result, options, NULL);
+      r->seconds = result.seconds;
+      if (report_add(r, &result)) status = attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+    }
+    certify_case_clear(&result);
+    verb_problem_close(&p);
+  }
+  certify_bounds_clear(&bounds);
+  return status;
+}
+
+int verb_check(int argc, char **argv) {
+  verb_options options;
+  attest_error error = {0};
+  report r = {0};
+  int status = verb_options_parse(&options, &definition, argc, argv);
+  if (status >= 0) return status;
+  if (!(status = verb_set_threads(&options))) {
+    verb_catch_interrupts();
+    if (check(&r, &options, argc, argv, &error)) {
+      verb_trouble(&error);
+      report_add_trouble(&r, error.message);
+    }
+    status = verb_finish(&r, &options);
+  }
+  report_clear(&r);
+  verb_options_clear(&options);
+  return status;
+}
