@@ -218,7 +218,7 @@ static attest_status out_resolve(attest_problem *problem, attest_error *error) {
 }
 
 attest_status problem_outputs_resolve(attest_problem *problem, attest_error *error) {
-  attest_error local;
+  attest_error local = {0};
   attest_status status = out_resolve(problem, error ? error : &local);
   if (status) return status;
   const attest_tensor *lse = &problem->output[OUTPUT_LSE];

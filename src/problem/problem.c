@@ -144,7 +144,7 @@ static const problem_param *value_param(const char *name, attest_error *error) {
 
 attest_status attest_problem_set(attest_problem *problem, const char *name, const char *value,
                                  attest_error *error) {
-  attest_error local;
+  attest_error local = {0};
   error = error ? error : &local;
   const problem_param *param = value_param(name, error);
   if (!param) return error->status;

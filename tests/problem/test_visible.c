@@ -230,7 +230,7 @@ START_TEST(slopes_sinks_and_key_heads_belong_to_their_query_head) {
   const int64_t q[] = {2, 64, 4, 2}, k[] = {2, 8, 4, 2};
   static double slopes[128], sinks[64], keys[8];
   for (int i = 0; i < 128; i++)
-    slopes[i] = ldexp(1, -i % 64 - 1);
+    slopes[i] = ldexp(1 + i / 64, -i % 64 - 1);
   for (int i = 0; i < 64; i++)
     sinks[i] = i == 5 ? -INFINITY : i;
   for (int i = 0; i < 8; i++)
