@@ -29,6 +29,7 @@ static void row_lse(room_balls *balls, const softmax_row *r, const arb_t sum, co
 /* Scratch of the passes over the values. */
 typedef struct {
   arb_ptr values; /* a block of keys x dv */
+  arb_ptr sign;   /* a block of keys */
   double *buffer; /* dv */
   arb_t term;
 } value_block;
@@ -37,6 +38,7 @@ static int value_block_init(value_block *b, const problem_slice *slice) {
   b->buffer = malloc((size_t)(slice->dv + 1) * sizeof *b->buffer);
   if (!b->buffer) return -1;
   b->values = _arb_vec_init(SOFTMAX_BALL_BLOCK * slice->dv);
+  b->sign = _arb_vec_init(SOFTMAX_BALL_BLOCK);
   arb_init(b->term);
   return 0;
 }
@@ -44,7 +46,14 @@ static int value_block_init(value_block *b, const problem_slice *slice) {
 static void value_block_clear(value_block *b, const problem_slice *slice) {
   free(b->buffer);
   _arb_vec_clear(b->values, SOFTMAX_BALL_BLOCK * slice->dv);
+  _arb_vec_clear(b->sign, SOFTMAX_BALL_BLOCK);
   arb_clear(b->term);
+}
+
+/* Keys of the row in the block that starts at `first`. */
+static int64_t block_size(const softmax_row *r, int64_t first) {
+  int64_t n = r->keys.count - first;
+  return n < SOFTMAX_BALL_BLOCK ? n : SOFTMAX_BALL_BLOCK;
 }
 
 /* x = sum p v and, when wanted, a = sum p |v|; one key without a sink gives v itself, exactly. */
@@ -53,8 +62,7 @@ static void row_means(room_balls *balls, const softmax_row *r, value_block *b, c
   int64_t dv = slice->dv;
   int alone = r->count == 1 && r->keys.count == 1;
   for (int64_t first = 0; first < r->keys.count; first += SOFTMAX_BALL_BLOCK) {
-    int64_t n = r->keys.count - first;
-    if (n > SOFTMAX_BALL_BLOCK) n = SOFTMAX_BALL_BLOCK;
+    int64_t n = block_size(r, first);
     softmax_row_values(b->values, b->buffer, r, slice, balls->class, first, n);
     for (int64_t c = 0; c < dv; c++)
       arb_dot(balls->x + c, balls->x + c, 0, b->values + c, dv, r->score + first, 1, n, r->prec);
@@ -71,30 +79,56 @@ static void row_means(room_balls *balls, const softmax_row *r, value_block *b, c
   }
 }
 
+/* s += sum g |v - x| over one component of a block, as two dot products: sum (+-g) v into s and
+ * sum +-g into `signs`, with the sign of v - x. Keys whose v the ball x does not tell from x are
+ * added one by one. `v` is used up. */
+static void block_sensitivity(arb_t s, arb_t signs, value_block *b, arb_ptr v, slong stride,
+                              const arb_t x, arb_srcptr g, int64_t n, slong prec) {
+  arf_t lo, hi;
+  arf_init(lo);
+  arf_init(hi);
+  arb_get_lbound_arf(lo, x, prec);
+  arb_get_ubound_arf(hi, x, prec);
+  for (int64_t i = 0; i < n; i++) {
+    arb_ptr vi = v + i * stride;
+    int sign = arf_cmp(arb_midref(vi), hi) > 0 ? 1 : arf_cmp(arb_midref(vi), lo) < 0 ? -1 : 0;
+    arb_set_si(b->sign + i, sign);
+    if (sign < 0) arb_neg(vi, vi);
+    if (sign != 0) continue;
+    arb_sub(b->term, vi, x, prec);
+    arb_abs(b->term, b->term);
+    arb_addmul(s, b->term, g + i, prec);
+    arb_zero(vi);
+  }
+  arb_dot(s, s, 0, v, stride, g, 1, n, prec);
+  arb_dot(signs, signs, 0, b->sign, 1, g, 1, n, prec);
+  arf_clear(lo);
+  arf_clear(hi);
+}
+
 /* s = sum p t |v - x|, the sink (v = 0) included; the weights in r->score become p t. */
 static void row_sensitivity(room_balls *balls, softmax_row *r, value_block *b, const arb_t sum,
                             const problem_slice *slice) {
   int64_t dv = slice->dv;
+  arb_ptr signs = _arb_vec_init(dv);
   for (int64_t n = 0; n < r->count; n++)
     arb_mul(r->score + n, r->score + n, r->t + n, r->prec);
   for (int64_t first = 0; first < r->keys.count; first += SOFTMAX_BALL_BLOCK) {
-    int64_t n = r->keys.count - first;
-    if (n > SOFTMAX_BALL_BLOCK) n = SOFTMAX_BALL_BLOCK;
+    int64_t n = block_size(r, first);
     softmax_row_values(b->values, b->buffer, r, slice, balls->class, first, n);
-    for (int64_t i = 0; i < n; i++)
-      for (int64_t c = 0; c < dv; c++) {
-        arb_sub(b->term, b->values + i * dv + c, balls->x + c, r->prec);
-        arb_abs(b->term, b->term);
-        arb_addmul(balls->s + c, b->term, r->score + first + i, r->prec);
-      }
+    for (int64_t c = 0; c < dv; c++)
+      block_sensitivity(balls->s + c, signs + c, b, b->values + c, dv, balls->x + c,
+                        r->score + first, n, r->prec);
   }
   for (int64_t c = 0; c < dv; c++) {
+    arb_submul(balls->s + c, signs + c, balls->x + c, r->prec);
     if (r->count > r->keys.count) {
       arb_abs(b->term, balls->x + c);
       arb_addmul(balls->s + c, b->term, r->score + r->keys.count, r->prec);
     }
     arb_div(balls->s + c, balls->s + c, sum, r->prec);
   }
+  _arb_vec_clear(signs, dv);
 }
 
 static attest_status row_out(room_balls *balls, softmax_row *r, const arb_t sum,

@@ -257,12 +257,13 @@ attest_status softmax_row_init(softmax_row *r, const attest_problem *problem,
                        (long long)d);
   }
   r->count = r->keys.count + (slice->has_sink ? 1 : 0);
-  r->prec = prec + 16 + FLINT_BIT_COUNT(r->count) + row_bits(r, problem, slice, row, buffer);
+  r->prec = prec;
+  r->score_prec = prec + SOFTMAX_SCORE_GUARD + row_bits(r, problem, slice, row, buffer);
   r->score = _arb_vec_init(r->count);
   r->t = with_t ? _arb_vec_init(r->count) : NULL;
   arb_ptr q = _arb_vec_init(2 * d), k = _arb_vec_init(2 * d);
   softmax_terms terms;
-  softmax_terms_init(&terms, problem, slice, r->prec);
+  softmax_terms_init(&terms, problem, slice, r->score_prec);
   row_scores(r, &terms, row, q, k, buffer);
   softmax_terms_clear(&terms);
   _arb_vec_clear(q, 2 * d);
@@ -285,7 +286,7 @@ void softmax_row_weights(softmax_row *r, arb_t sum, arb_t max) {
   arb_set_arf(max, arb_midref(r->score + best));
   arb_zero(sum);
   for (int64_t n = 0; n < r->count; n++) {
-    arb_sub(r->score + n, r->score + n, max, r->prec);
+    arb_sub(r->score + n, r->score + n, max, r->score_prec);
     arb_exp(r->score + n, r->score + n, r->prec);
     arb_add(sum, sum, r->score + n, r->prec);
   }

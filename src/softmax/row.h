@@ -57,15 +57,17 @@ void softmax_terms_sink(arb_t score, arb_t t, const softmax_terms *terms);
  * k_max are the largest |q_a| and |k_ja|, rest the largest |bias|, |slope (j - i')| or |sink|. */
 slong softmax_score_bits(const attest_problem *problem, const problem_slice *slice, double q_max,
                          double k_max, double rest);
+/* Bits beyond those, so that rounding errors in the terms of a score do not show in its weight. */
+#define SOFTMAX_SCORE_GUARD 16
 /* Largest |bias| + |slope (j - i')| of one key, for `rest`. */
 double softmax_score_offset_size(const problem_slice *slice, int64_t row, int64_t j);
 
-/* All scores of a row, the sink last: keys->count + (sink) of them, at a precision raised by the
- * size of the scores, which is returned. t may be NULL. */
+/* All scores of a row, the sink last: keys.count + (sink) of them. t is NULL when not wanted. */
 typedef struct {
   softmax_keys keys;
-  int64_t count; /* keys and sink */
-  slong prec;    /* working precision */
+  int64_t count;    /* keys and sink */
+  slong prec;       /* of weights and everything after them: as asked for */
+  slong score_prec; /* of scores and t: raised by their size */
   arb_ptr score, t;
 } softmax_row;
 attest_status softmax_row_init(softmax_row *r, const attest_problem *problem,
