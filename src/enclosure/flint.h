@@ -6,6 +6,7 @@
 
 #include <flint/flint.h>
 #include <flint/fmpq.h>
+#include <flint/fmpq_vec.h>
 #include <flint/fmpz.h>
 
 #if __FLINT_RELEASE >= 30000
