@@ -34,8 +34,7 @@ char *problem_help(const problem_kernel *kernel) {
   return problem_text_take(&text);
 }
 
-/* ---- problem.json
- * ------------------------------------------------------------------------------------------ */
+/* ---- problem.json ---------------------------------------------------------------------------- */
 
 static json_t *shape_json(int ndim, const int64_t shape[]) {
   json_t *array = json_array();

@@ -5,8 +5,7 @@
 
 #include "problem.h"
 
-/* ---- words (words.c)
- * ----------------------------------------------------------------------------- */
+/* ---- words (words.c) ------------------------------------------------------------------------- */
 
 /* Whether the first n bytes of a spell the name b, '-' and '_' alike. */
 int problem_same_word(const char *a, size_t n, const char *b);
@@ -28,8 +27,7 @@ void problem_text_add(problem_text *text, const char *format, ...)
 /* The text, to be freed by the caller, or NULL when memory ran out. */
 char *problem_text_take(problem_text *text);
 
-/* ---- parameters (params.c)
- * ------------------------------------------------------------------------ */
+/* ---- parameters (params.c) ------------------------------------------------------------------- */
 
 /* Room for values, all at their defaults; clear frees. */
 void problem_values_init(problem_values *values);
@@ -45,8 +43,7 @@ const char *problem_param_legal(const problem_param *param);
 /* Place of the row in the table. */
 size_t problem_param_index(const char *name);
 
-/* ---- kernels (kernels.c)
- * --------------------------------------------------------------------------- */
+/* ---- kernels (kernels.c) --------------------------------------------------------------------- */
 
 /* Whether the kernel takes only one value of the parameter ("scale=1"). */
 int problem_kernel_fixes(const problem_kernel *kernel, const problem_param *param);
@@ -55,8 +52,7 @@ int problem_kernel_fixes(const problem_kernel *kernel, const problem_param *para
 attest_status problem_kernel_accepts(const problem_kernel *kernel, const problem_param *param,
                                      const char *canonical, attest_error *error);
 
-/* ---- layouts (layout.c)
- * ------------------------------------------------------------------------------ */
+/* ---- layouts (layout.c) ---------------------------------------------------------------------- */
 
 /* Which axis is the batch, head, sequence and component; -1: there is none (extent 1). */
 typedef struct {
@@ -80,8 +76,7 @@ attest_status problem_sizes_resolve(attest_problem *problem, attest_error *error
 /* Checks out and lse where given, and decides the order of the axes of lse. */
 attest_status problem_outputs_resolve(attest_problem *problem, attest_error *error);
 
-/* ---- lengths and small tensors (lengths.c)
- * ------------------------------------------------------------ */
+/* ---- lengths and small tensors (lengths.c) --------------------------------------------------- */
 
 /* cu-seqlens and seqused-k: checks them, sets the number of sequences and the longest. */
 attest_status problem_lengths_resolve(attest_problem *problem, attest_error *error);
@@ -94,8 +89,7 @@ void problem_sequence_q(int64_t *start, int64_t *count, const attest_problem *pr
 void problem_sequence_k(int64_t *start, int64_t *count, const attest_problem *problem,
                         int64_t sequence);
 
-/* ---- conventions (convention.c)
- * ------------------------------------------------------------------------ */
+/* ---- conventions (convention.c) -------------------------------------------------------------- */
 
 /* Layout and out-layout of q with ndim axes under a convention; LAYOUT_DEFAULT where it has none.
  */

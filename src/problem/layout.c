@@ -67,8 +67,7 @@ attest_status problem_layouts_choose(attest_problem *problem, attest_error *erro
   return ATTEST_OK;
 }
 
-/* ---- sizes
- * ---------------------------------------------------------------------------------------- */
+/* ---- sizes ----------------------------------------------------------------------------------- */
 
 static int64_t extent(const attest_tensor *t, int axis) {
   return axis < 0 ? 1 : t->shape[axis];
@@ -159,8 +158,7 @@ attest_status problem_sizes_resolve(attest_problem *problem, attest_error *error
   return status;
 }
 
-/* ---- outputs
- * ---------------------------------------------------------------------------------------- */
+/* ---- outputs --------------------------------------------------------------------------------- */
 
 /* Rows of out along its sequence axis: a packed layout keeps those beyond the last sequence. */
 static int64_t out_rows(const attest_problem *problem) {

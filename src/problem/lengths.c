@@ -8,8 +8,7 @@ static int64_t length_at(const attest_tensor *t, int64_t i) {
   return tensor_int_at(t, i * t->stride[0]);
 }
 
-/* ---- packed sequences
- * ------------------------------------------------------------------------------- */
+/* ---- packed sequences ------------------------------------------------------------------------ */
 
 /* Boundaries that start at 0, do not decrease and end within the packed axis of `rows`. */
 static attest_status check_boundaries(int64_t *longest, const attest_problem *problem, int input,
@@ -113,8 +112,7 @@ attest_status problem_lengths_resolve(attest_problem *problem, attest_error *err
   return ATTEST_OK;
 }
 
-/* ---- mask and bias
- * ------------------------------------------------------------------------------------ */
+/* ---- mask and bias --------------------------------------------------------------------------- */
 
 static attest_status pairs_resolve(const attest_problem *problem, int input, attest_error *error) {
   const attest_tensor *t = &problem->input[input];
@@ -138,8 +136,7 @@ static attest_status pairs_resolve(const attest_problem *problem, int input, att
       problem_input_names[input], tensor_shape_text(found, t), tensor_shape_text(pairs, &all));
 }
 
-/* ---- slopes and sinks
- * ---------------------------------------------------------------------------------- */
+/* ---- slopes and sinks ------------------------------------------------------------------------ */
 
 /* (h) or, where a batch axis is allowed, (b, h); every entry finite, or -infinity where it is
  * allowed. */

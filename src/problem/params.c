@@ -89,8 +89,7 @@ size_t problem_param_index(const char *name) {
   return (size_t)(problem_param_find(name, NULL) - problem_params);
 }
 
-/* ---- values
- * -------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 static void reals_of(problem_real *list[9], problem_values *values) {
   problem_real *all[9] = {&values->scale,  &values->softcap,   &values->temperature,
@@ -143,8 +142,7 @@ void problem_values_default(problem_values *values) {
   values->alignment = CAUSAL_NONE;
 }
 
-/* ---- text to value
- * --------------------------------------------------------------------------------- */
+/* ---- text to value --------------------------------------------------------------------------- */
 
 /* Larger integers would let index arithmetic overflow: positions stay below 2^60 each. */
 #define INTEGER_MAX (INT64_MAX / 4)
@@ -256,8 +254,7 @@ int problem_param_parse(problem_values *values, const problem_param *param, cons
   return -1;
 }
 
-/* ---- value to text
- * ---------------------------------------------------------------------------------- */
+/* ---- value to text --------------------------------------------------------------------------- */
 
 static char *choice_text(const void *field, const char *list, int first) {
   int index;

@@ -35,8 +35,7 @@ int problem_input_find(const char *name) {
   return name_find(problem_input_names, INPUT_COUNT, param ? param->name : name);
 }
 
-/* ---- new and free -------------------------------------------------------------------------------
- */
+/* ---- new and free ---------------------------------------------------------------------------- */
 
 static void free_texts(char **texts) {
   for (size_t i = 0; texts && i < problem_param_count; i++) {
@@ -94,8 +93,7 @@ attest_problem *attest_problem_new(const char *kernel_name, attest_error *error)
   return NULL;
 }
 
-/* ---- parameters
- * ---------------------------------------------------------------------------------- */
+/* ---- parameters ------------------------------------------------------------------------------ */
 
 int problem_is_given(const attest_problem *problem, const char *name) {
   return problem->texts[problem_param_index(name)] != NULL;
@@ -169,8 +167,7 @@ attest_status attest_problem_set(attest_problem *problem, const char *name, cons
   return status;
 }
 
-/* ---- tensors
- * ------------------------------------------------------------------------------------- */
+/* ---- tensors --------------------------------------------------------------------------------- */
 
 /* Whether counts and offsets of the tensor can be computed in int64: all extents are at least 0,
  * their product (zeros apart) is below 2^60, and so is the reach of its strides. */

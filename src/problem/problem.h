@@ -20,8 +20,7 @@
 
 #include "../tensor/tensor.h"
 
-/* ---- exact real parameters (real.c) ------------------------------------------------------------
- */
+/* ---- exact real parameters (real.c) ---------------------------------------------------------- */
 
 /* An exact real number: sign * (root ? sqrt(value) : value) with value >= 0 rational. Covers
  * decimals ("0.125"), ratios ("1/8"), hex floats ("0x1p-3"), "sqrt(1/8)", "-sqrt(2)", "1/sqrt(8)".
@@ -51,8 +50,7 @@ void problem_real_mul(problem_real *result, const problem_real *x, const problem
 void problem_real_inv(problem_real *result, const problem_real *x); /* x != 0 */
 int problem_real_equal(const problem_real *x, const problem_real *y);
 
-/* ---- the table of parameters (params.c) ---------------------------------------------------------
- */
+/* ---- the table of parameters (params.c) ------------------------------------------------------ */
 
 typedef enum { CAUSAL_NONE, CAUSAL_TOP_LEFT, CAUSAL_BOTTOM_RIGHT } problem_causal;
 typedef enum { EMPTY_ZERO, EMPTY_NAN, EMPTY_ERROR } problem_empty_row;
@@ -150,8 +148,7 @@ extern const size_t problem_param_count;
  * set to the value an alias implies without argument ("is-causal" -> "top-left"), else NULL. */
 const problem_param *problem_param_find(const char *name, const char **implied);
 
-/* ---- kernels: names and what each accepts (kernels.c) ------------------------------------------
- */
+/* ---- kernels: names and what each accepts (kernels.c) ---------------------------------------- */
 
 typedef struct {
   const char *name;    /* "softmax" */
@@ -172,8 +169,7 @@ int problem_kernel_takes(const problem_kernel *kernel, const problem_param *para
  * as flags. Caller frees with free(); NULL when out of memory. */
 char *problem_help(const problem_kernel *kernel);
 
-/* ---- the problem (problem.c)
- * --------------------------------------------------------------------- */
+/* ---- the problem (problem.c) ----------------------------------------------------------------- */
 
 enum { OUTPUT_OUT, OUTPUT_LSE, OUTPUT_FINAL_STATE, OUTPUT_INDICES, OUTPUT_COUNT };
 extern const char *const problem_output_names[OUTPUT_COUNT];

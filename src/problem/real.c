@@ -83,8 +83,7 @@ int problem_real_equal(const problem_real *x, const problem_real *y) {
   return x->sign == y->sign && x->root == y->root && fmpq_equal(x->value, y->value);
 }
 
-/* ---- reading ------------------------------------------------------------------------------------
- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
 /* An optional exponent after `letter` or its capital: 0 and *exponent, or -1. Advances *text. */
 static int read_exponent(long *exponent, const char **text, char letter) {
@@ -203,19 +202,18 @@ int problem_real_parse(problem_real *x, const char *text) {
   return status;
 }
 
-/* ---- writing ------------------------------------------------------------------------------------
- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
-/* "MeK" (base 10) or "0xMpK" (base 16) into *text when value = M 10^K or M 2^K with an exponent
- * that can be read back and this is shorter than what *text holds. */
-static void shorten(char **text, const fmpq_t value, int base) {
+/* "MeK" (base 10) or "0xMpK" (base 16) into text when value = M 10^K or M 2^K with an exponent
+ * that can be read back and this is shorter than what text holds. */
+static void shorten(char *text, const problem_real *x, int base) {
   fmpz_t m, factor, power;
   fmpz_init(m);
   fmpz_init(factor);
   fmpz_init(power);
   /* K = -k, k the least with 10^k (or 2^k) value whole; else strip factors of a whole value. */
   fmpz_set_ui(factor, 2);
-  fmpz_set(m, fmpq_denref(value));
+  fmpz_set(m, fmpq_denref(x->value));
   slong k = fmpz_remove(m, m, factor);
   if (base == 10) {
     fmpz_set_ui(factor, 5);
@@ -225,16 +223,16 @@ static void shorten(char **text, const fmpq_t value, int base) {
   }
   if (fmpz_is_one(m)) {
     fmpz_pow_ui(power, factor, (ulong)k);
-    fmpz_mul(m, fmpq_numref(value), power);
-    fmpz_divexact(m, m, fmpq_denref(value));
+    fmpz_mul(m, fmpq_numref(x->value), power);
+    fmpz_divexact(m, m, fmpq_denref(x->value));
     k -= fmpz_remove(m, m, factor);
     size_t digits = fmpz_sizeinbase(m, base);
-    if (labs(k) <= EXPONENT_MAX && digits < strlen(*text)) {
+    if (labs(k) <= EXPONENT_MAX && digits < strlen(text)) {
       char *mantissa = malloc(digits + 2), *shorter = malloc(digits + 32);
       if (mantissa && shorter) {
         fmpz_get_str(mantissa, base, m);
         sprintf(shorter, base == 10 ? "%se%ld" : "0x%sp%ld", mantissa, -(long)k);
-        if (strlen(shorter) < strlen(*text)) strcpy(*text, shorter);
+        if (strlen(shorter) < strlen(text)) strcpy(text, shorter);
       }
       free(mantissa);
       free(shorter);
@@ -256,8 +254,8 @@ char *problem_real_text(const problem_real *x) {
       fmpz_get_str(number + strlen(number), 10, fmpq_denref(x->value));
     }
     if (x->sign) {
-      shorten(&number, x->value, 10);
-      shorten(&number, x->value, 16);
+      shorten(number, x, 10);
+      shorten(number, x, 16);
     }
     sprintf(text, x->root ? "%ssqrt(%s)" : "%s%s", x->sign < 0 ? "-" : "", number);
   } else {
@@ -268,8 +266,7 @@ char *problem_real_text(const problem_real *x) {
   return text;
 }
 
-/* ---- to double ----------------------------------------------------------------------------------
- */
+/* ---- to double ------------------------------------------------------------------------------- */
 
 /* floor(value 2^shift) with its lowest bit raised when something was cut off, for a value with
  * 2^61 <= value 2^shift < 2^63: two spare bits at least below the 53 that count. */

@@ -47,8 +47,7 @@ static attest_status inputs_present(const attest_problem *problem, attest_error 
   return ATTEST_OK;
 }
 
-/* ---- alignment
- * --------------------------------------------------------------------------------------- */
+/* ---- alignment ------------------------------------------------------------------------------- */
 
 /* The first sequence in which the alignments differ, or -1. */
 static int64_t uneven_sequence(int64_t *nq, int64_t *nk, const attest_problem *problem) {
@@ -106,8 +105,7 @@ static attest_status alignment_resolve(attest_problem *problem, attest_error *er
   return ATTEST_OK;
 }
 
-/* ---- texts in force
- * ------------------------------------------------------------------------------------ */
+/* ---- texts in force -------------------------------------------------------------------------- */
 
 static char *tensor_text(const attest_tensor *t) {
   problem_text text = {0};
@@ -153,8 +151,7 @@ size_t problem_params_in_force(const char *names[], const char *texts[],
   return count;
 }
 
-/* ---- all of it
- * ------------------------------------------------------------------------------------------ */
+/* ---- all of it ------------------------------------------------------------------------------- */
 
 /* Slices are numbered by one int64. */
 static attest_status count_check(const attest_problem *problem, attest_error *error) {

@@ -15,8 +15,7 @@ int64_t problem_slice_count(const attest_problem *problem) {
   return problem->sequences * problem->heads_q;
 }
 
-/* ---- views
- * ---------------------------------------------------------------------------------------------- */
+/* ---- views ----------------------------------------------------------------------------------- */
 
 static attest_tensor view(const attest_tensor *t, int64_t offset, int ndim, int64_t rows,
                           int64_t row_stride, int64_t width, int64_t stride) {
@@ -89,8 +88,7 @@ void problem_slice_get(problem_slice *slice, const attest_problem *problem, int6
   if (!slice->has_sink) slice->sink = 0;
 }
 
-/* ---- visibility
- * ------------------------------------------------------------------------------------------ */
+/* ---- visibility ------------------------------------------------------------------------------ */
 
 /* Positions and windows are below 2^61 and 2^62, so no sum here leaves int64. */
 void problem_visible_range(int64_t *lo, int64_t *hi, const attest_problem *problem,
@@ -132,8 +130,7 @@ void problem_output_index(int64_t index[], const attest_problem *problem,
   if (axes.d >= 0) index[axes.d] = component;
 }
 
-/* ---- elements that are not finite
- * ------------------------------------------------------------------------- */
+/* ---- elements that are not finite ------------------------------------------------------------ */
 
 enum { CHUNK = 256 };
 

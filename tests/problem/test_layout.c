@@ -152,8 +152,7 @@ START_TEST(views_are_followed_without_copies) {
 }
 END_TEST
 
-/* ---- conventions
- * --------------------------------------------------------------------------------------- */
+/* ---- conventions ----------------------------------------------------------------------------- */
 
 static const struct {
   const char *name, *layout4, *out4, *layout3, *out3, *causal;
@@ -219,8 +218,7 @@ START_TEST(conventions_preset_eps_where_a_kernel_has_one) {
 }
 END_TEST
 
-/* ---- lse: which axes
- * ------------------------------------------------------------------------------------- */
+/* ---- lse: which axes ------------------------------------------------------------------------- */
 
 START_TEST(lse_with_heads_equal_to_rows_follows_the_layout_or_flash_attention) {
   const int64_t q[] = {2, 4, 4, 8}, lse[] = {2, 4, 4};
@@ -238,8 +236,7 @@ START_TEST(lse_with_heads_equal_to_rows_follows_the_layout_or_flash_attention) {
 }
 END_TEST
 
-/* ---- shapes that do not match
- * ---------------------------------------------------------------------------- */
+/* ---- shapes that do not match ---------------------------------------------------------------- */
 
 typedef struct {
   int ndim;

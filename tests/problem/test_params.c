@@ -2,8 +2,7 @@
 /* The table of parameters: names, aliases, domains, kernels, conventions, help. */
 #include "build.h"
 
-/* ---- names
- * -------------------------------------------------------------------------------------------- */
+/* ---- names ----------------------------------------------------------------------------------- */
 
 START_TEST(dashes_and_underscores_are_alike_and_nothing_is_abbreviated) {
   static const char *const known[][2] = {{"scale", "scale"},
@@ -51,8 +50,7 @@ START_TEST(no_name_or_alias_stands_twice) {
 }
 END_TEST
 
-/* ---- values
- * -------------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 /* Every parameter on a kernel that takes it: a legal text and its canonical form. The kernels that
  * are not built yet are tested through the table. */
@@ -214,8 +212,7 @@ START_TEST(causal_words_of_plans) {
 }
 END_TEST
 
-/* ---- kernels
- * ------------------------------------------------------------------------------------------- */
+/* ---- kernels --------------------------------------------------------------------------------- */
 
 START_TEST(all_seventeen_kernels_are_listed_with_known_parameters) {
   static const char *const names[] = {
@@ -314,8 +311,7 @@ START_TEST(distance_kernels_take_no_scale_but_one) {
 }
 END_TEST
 
-/* ---- help and fuzz
- * -------------------------------------------------------------------------------------- */
+/* ---- help and fuzz --------------------------------------------------------------------------- */
 
 START_TEST(help_has_every_flag_and_alias_of_the_kernel_and_no_other) {
   char *all = problem_help(NULL), *softmax = problem_help(problem_kernel_find("softmax"));

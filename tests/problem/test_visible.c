@@ -222,8 +222,7 @@ START_TEST(minus_infinite_bias_hides_and_broadcasts_by_axes_of_one) {
 }
 END_TEST
 
-/* ---- slopes, sinks, heads
- * ------------------------------------------------------------------------------ */
+/* ---- slopes, sinks, heads -------------------------------------------------------------------- */
 
 /* J06 (slopes are given, never computed) and J10 (64 query heads on 8 key heads). */
 START_TEST(slopes_sinks_and_key_heads_belong_to_their_query_head) {
@@ -294,8 +293,7 @@ START_TEST(slopes_and_sinks_must_be_finite_and_of_the_right_shape) {
 }
 END_TEST
 
-/* ---- packed sequences and lengths
- * ------------------------------------------------------------------------- */
+/* ---- packed sequences and lengths ------------------------------------------------------------ */
 
 START_TEST(packed_sequences_are_slices_of_their_rows) {
   int32_t cu_q[] = {0, 3, 3, 7}, cu_k[] = {0, 2, 5, 9};
@@ -427,8 +425,7 @@ START_TEST(empty_tensors_may_come_without_data) {
 }
 END_TEST
 
-/* ---- elements that are not finite
- * ---------------------------------------------------------------------------- */
+/* ---- elements that are not finite ------------------------------------------------------------ */
 
 enum { N = 5, M = 6, W = 3 };
 
