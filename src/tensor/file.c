@@ -32,8 +32,7 @@ uint64_t tensor_little_endian(const unsigned char *p, int bytes) {
   return value;
 }
 
-/* ---- mapping ------------------------------------------------------------------------------------
- */
+/* ---- mapping -------------------------------------------------------------------------------- */
 
 static attest_status check_regular(const char *path, const struct stat *info, attest_error *error) {
   if (S_ISDIR(info->st_mode))
@@ -74,8 +73,7 @@ static attest_status map_file(tensor_file *file, attest_error *error) {
   return status;
 }
 
-/* ---- formats ------------------------------------------------------------------------------------
- */
+/* ---- formats -------------------------------------------------------------------------------- */
 
 static int has_suffix(const char *path, const char *suffix) {
   size_t length = strlen(path), tail = strlen(suffix);
@@ -158,8 +156,7 @@ void tensor_file_close(tensor_file *file) {
   free(file);
 }
 
-/* ---- questions ----------------------------------------------------------------------------------
- */
+/* ---- questions ------------------------------------------------------------------------------ */
 
 const char *tensor_file_path(const tensor_file *file) {
   return file->path;
@@ -202,8 +199,7 @@ const attest_tensor *tensor_file_find(const tensor_file *file, const char *name)
   return i < file->count ? &file->entries[i].tensor : NULL;
 }
 
-/* ---- "F" and "F:NAME" ---------------------------------------------------------------------------
- */
+/* ---- "F" and "F:NAME" ----------------------------------------------------------------------- */
 
 static int exists(const char *path) {
   struct stat info;

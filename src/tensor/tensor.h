@@ -10,7 +10,7 @@
 
 #include "../attest.h"
 
-/* ---- dtypes (dtype.c) ------------------------------------------------------------------------ */
+/* ---- dtypes (dtype.c) ----------------------------------------------------------------------- */
 
 /* A binary floating-point format: value = +-m 2^(e-p+1), 2^(p-1) <= m < 2^p, emin <= e <= emax. */
 typedef struct {
@@ -26,7 +26,7 @@ const tensor_format *tensor_dtype_format(attest_dtype dtype);
 /* "float16 f16 half bfloat16 bf16 float32 f32 float64 f64 double": 0, or -1 when unknown. */
 int tensor_dtype_parse(attest_dtype *dtype, const char *name);
 
-/* ---- elements (view.c) ----------------------------------------------------------------------- */
+/* ---- elements (view.c) ---------------------------------------------------------------------- */
 
 int64_t tensor_elements(const attest_tensor *t); /* product of the shape; 1 for ndim 0 */
 /* Element at `offset` elements from the first, exactly (integers beyond 2^53 round). */
@@ -42,14 +42,14 @@ void tensor_load_float(float *dst, const attest_tensor *t, int64_t offset, int64
 char *tensor_shape_text(char buf[96], const attest_tensor *t);
 /* The view with axes in another order: result axis i is axis order[i] of t. */
 attest_tensor tensor_permute(const attest_tensor *t, const int order[]);
-/* The same elements in the same C order with neighbouring axes merged where storage allows: one axis
- * for a contiguous tensor (and for a single number). */
+/* The same elements in the same C order with neighbouring axes merged where storage allows: one
+ * axis for a contiguous tensor (and for a single number). */
 attest_tensor tensor_collapse(const attest_tensor *t);
 /* Offset of the first element of row `row`: rows run along the last axis and are counted in C order
  * over the other axes. */
 int64_t tensor_row_offset(const attest_tensor *t, int64_t row);
 
-/* ---- files (file.c, npy.c, safetensors.c) ----------------------------------------------------- */
+/* ---- files (file.c, npy.c, safetensors.c) --------------------------------------------------- */
 
 typedef struct tensor_file tensor_file;
 
@@ -87,7 +87,7 @@ attest_status tensor_file_choose(size_t *index, const tensor_file *file, const c
 attest_status tensor_open(tensor_file **file, attest_tensor *tensor, const char *spec,
                           const char *role, unsigned flags, attest_error *error);
 
-/* ---- writing (write.c) ------------------------------------------------------------------------ */
+/* ---- writing (write.c) ---------------------------------------------------------------------- */
 
 /* A file that appears whole or not at all: written under a temporary name in the same folder, then
  * renamed. A path that is a device or a pipe (/dev/stdout) is written directly. */

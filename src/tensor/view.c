@@ -90,8 +90,7 @@ char *tensor_shape_text(char buf[96], const attest_tensor *t) {
   return buf;
 }
 
-/* ---- raw elements ------------------------------------------------------------------------------
- */
+/* ---- raw elements --------------------------------------------------------------------------- */
 
 /* Inlined with a constant size, so that each memcpy is one move. */
 static inline __attribute__((always_inline)) void
@@ -128,8 +127,7 @@ void tensor_gather(void *dst, const attest_tensor *t, int64_t offset, int64_t n,
   if (swap) reverse_bytes(dst, n, size);
 }
 
-/* ---- elements as numbers -----------------------------------------------------------------------
- */
+/* ---- elements as numbers -------------------------------------------------------------------- */
 
 enum { BLOCK = 64 };
 

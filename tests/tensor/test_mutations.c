@@ -19,11 +19,11 @@ static const char *const npy_dicts[] = {
 };
 static const char *const safetensors_headers[] = {
     "{\"x\":{\"dtype\":\"F32\",\"shape\":[2,3],\"data_offsets\":[0,24]}}",
-    "{\"__metadata__\":{\"a\":\"b\"},\"q\":{\"dtype\":\"BF16\",\"shape\":[4],\"data_offsets\":[0,8]"
-    "},"
-    "\"k\":{\"dtype\":\"F64\",\"shape\":[1,2],\"data_offsets\":[8,24]}}   ",
-    "{\"e\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},"
-    "\"x\":{\"dtype\":\"BOOL\",\"shape\":[24],\"data_offsets\":[0,24]}}",
+    ("{\"__metadata__\":{\"a\":\"b\"},"
+     "\"q\":{\"dtype\":\"BF16\",\"shape\":[4],\"data_offsets\":[0,8]},"
+     "\"k\":{\"dtype\":\"F64\",\"shape\":[1,2],\"data_offsets\":[8,24]}}   "),
+    ("{\"e\":{\"dtype\":\"U8\",\"shape\":[0],\"data_offsets\":[0,0]},"
+     "\"x\":{\"dtype\":\"BOOL\",\"shape\":[24],\"data_offsets\":[0,24]}}"),
 };
 
 /* What a damaged header is likely to need to get further. */
