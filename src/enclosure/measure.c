@@ -76,41 +76,36 @@ static int unbounded(double x_mid, double x_rad) {
   return !(x_rad <= DBL_MAX) || !(fabs(x_mid) <= DBL_MAX);
 }
 
-/* got - x_mid = difference + error exactly; 0 when it overflows. */
-static int subtract(double *difference, double *error, double got, double x_mid) {
-  *difference = got - x_mid;
-  *error = enclosure_sum_error(*difference, got, -x_mid);
-  return fabs(*difference) <= DBL_MAX;
-}
-
-/* |got - x_mid| beyond DBL_MAX; or got infinite, that is 2^1024: then for x_mid >= 2^1023 the
- * distance is exact by halves, and for smaller ones at least 2^1023. */
+/* Where a number comes near overflow or got is infinite, that is 2^1024: by eighths. Small operands
+ * round in that, and the radius takes it up. */
 static measure_interval distant(double got, double x_mid, double x_rad) {
-  double half =
-      isinf(got) && x_mid * copysign(1.0, got) >= 0x1p1023 ? 0x1p1023 - fabs(x_mid) / 2 : INFINITY;
-  if (half <= 0x1p1022)
-    return (measure_interval){fmax(0, enclosure_add_down(2 * half, -x_rad)),
-                              enclosure_add_up(2 * half, x_rad)};
-  return (measure_interval){fmax(0, enclosure_add_down(isinf(got) ? 0x1p1023 : DBL_MAX, -x_rad)),
-                            INFINITY};
+  double eighth = isinf(got) ? copysign(0x1p1021, got) : got / 8;
+  int rounds = (got != 0 && fabs(got) < 0x1p-1000) || (x_mid != 0 && fabs(x_mid) < 0x1p-1000) ||
+               (x_rad != 0 && x_rad < 0x1p-1000);
+  double rad = enclosure_add_up(x_rad / 8, rounds ? 0x1p-1022 : 0);
+  measure_interval m = measure_abs(eighth, x_mid / 8, rad);
+  return (measure_interval){fmin(8 * m.lo, DBL_MAX), 8 * m.hi};
 }
 
 measure_interval measure_abs(double got, double x_mid, double x_rad) {
-  double d, e;
-  if (unbounded(x_mid, x_rad)) return anything;
-  if (!subtract(&d, &e, got, x_mid)) return distant(got, x_mid, x_rad);
-  if (d < 0) {
-    d = -d;
-    e = -e;
-  }
-  double lo = enclosure_add_down(d, enclosure_add_down(e, -x_rad));
-  return (measure_interval){lo > 0 ? lo : 0, enclosure_add_up(d, enclosure_add_up(e, x_rad))};
+  double s = got - x_mid;
+  if (!(fabs(s) < 0x1p1022 && x_rad < 0x1p1022))
+    return unbounded(x_mid, x_rad) ? anything : distant(got, x_mid, x_rad);
+  /* |got - x_mid| = s + e exactly, |e| at most half a unit in the last place of s. */
+  double e = copysign(1.0, s) * enclosure_sum_error(s, got, -x_mid);
+  s = fabs(s);
+  if (e == 0 && x_rad == 0) return (measure_interval){s, s};
+  /* hi: two roundings of half a unit of the result at most. lo: the subtrahend is rounded up by
+   * itself, because the difference may be far smaller. */
+  double lo = s - enclosure_up(x_rad - e);
+  return (measure_interval){lo > 0 ? enclosure_down(lo) : 0, enclosure_up(s + (x_rad + e))};
 }
 
-/* The least and the largest |x|. */
+/* The least and the largest |x|; the very |x_mid| when the radius is 0. */
 static measure_interval magnitude(double x_mid, double x_rad) {
-  double lo = enclosure_add_down(fabs(x_mid), -x_rad);
-  return (measure_interval){lo > 0 ? lo : 0, enclosure_add_up(fabs(x_mid), x_rad)};
+  double x = fabs(x_mid);
+  if (x_rad == 0) return (measure_interval){x, x};
+  return (measure_interval){x > x_rad ? enclosure_down(x - x_rad) : 0, enclosure_up(x + x_rad)};
 }
 
 measure_interval measure_rel(double got, double x_mid, double x_rad) {

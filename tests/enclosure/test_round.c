@@ -11,7 +11,7 @@
 
 static const attest_dtype float_dtypes[] = {ATTEST_FLOAT16, ATTEST_BFLOAT16, ATTEST_FLOAT32,
                                             ATTEST_FLOAT64};
-enum { FLOAT_DTYPES = 4 };
+enum { FLOAT_DTYPES = 4, SLICES = 4 };
 
 static int same(double a, double b) {
   return a == b && signbit(a) == signbit(b);
@@ -84,14 +84,14 @@ static int64_t values_of(const tensor_format *f) {
 
 START_TEST(every_float16_neighbour_pair_and_midpoint) {
   const tensor_format *f = tensor_dtype_format(ATTEST_FLOAT16);
-  for (int64_t k = 0; k < values_of(f); k++)
+  for (int64_t k = _i; k < values_of(f); k += SLICES)
     check_neighbours(k, f);
 }
 END_TEST
 
 START_TEST(every_bfloat16_neighbour_pair_and_midpoint) {
   const tensor_format *f = tensor_dtype_format(ATTEST_BFLOAT16);
-  for (int64_t k = 0; k < values_of(f); k++)
+  for (int64_t k = _i; k < values_of(f); k += SLICES)
     check_neighbours(k, f);
 }
 END_TEST
@@ -261,8 +261,8 @@ END_TEST
 
 void test_round(Suite *suite) {
   TCase *tests = tcase_create("round");
-  tcase_add_test(tests, every_float16_neighbour_pair_and_midpoint);
-  tcase_add_test(tests, every_bfloat16_neighbour_pair_and_midpoint);
+  tcase_add_loop_test(tests, every_float16_neighbour_pair_and_midpoint, 0, SLICES);
+  tcase_add_loop_test(tests, every_bfloat16_neighbour_pair_and_midpoint, 0, SLICES);
   tcase_add_test(tests, binade_edges_and_random_neighbours_of_float32_and_float64);
   tcase_add_test(tests, random_dyadics_round_as_mpfr_does);
   tcase_add_test(tests, doubles_round_to_float32_as_the_machine_does);
