@@ -95,6 +95,8 @@ typedef struct {
   double moves;
   double out_depth; /* roundings that a product meets in out; builtin: only those of moves */
   double sum_depth; /* roundings in the normaliser, weighted by what they round */
+  double inputs;    /* roundings of q and k, and of v, on their way into the formats: 0 or 1 each */
+  double score_underflow; /* absolute error of a score from products in subnormals */
 } row_model;
 
 /* How the built-in kernel's shift can behave on this row, from the scores of the second pass. The
@@ -136,6 +138,20 @@ static double builtin_sum_depth(const softmax_second *second, const softmax_row_
   return run;
 }
 
+/* Whether a tensor has more digits than a format, so that it is rounded when it is read. */
+static int rounds(const attest_tensor *t, attest_dtype to) {
+  return tensor_dtype_format(t->dtype)->precision > tensor_dtype_format(to)->precision;
+}
+
+/* d products and the scaled query, each off by half a unit of the subnormals. */
+static double score_underflow(const room_machine *machine, const softmax_pack *pack,
+                              const softmax_row_terms *terms) {
+  const tensor_format *format = tensor_dtype_format(machine->products);
+  double unit = ldexp(1, format->emin - format->precision + 1);
+  return ((double)pack->slice.d + 2) * unit *
+         (1 + (1 + fabs(pack->scale)) * (terms->query_norm + terms->key_norm));
+}
+
 /* second->g holds the weights p. */
 static row_model model_row(const room_machine *machine, const softmax_second *second,
                            const softmax_pack *pack, const softmax_row_terms *terms) {
@@ -144,16 +160,20 @@ static row_model model_row(const room_machine *machine, const softmax_second *se
                          machine->weights == machine->products ? 0 : roundoff(machine->weights),
                      .u_accumulate = roundoff(machine->accumulate),
                      .u_result = roundoff(machine->result),
+                     .inputs = rounds(&pack->slice.q, machine->products) ||
+                               rounds(&pack->slice.k, machine->products),
+                     .score_underflow = score_underflow(machine, pack, terms),
                      .shift = NAN};
   double off = (double)(pack->slice.d + 8) * model.u_products * terms->reach * (1 + 0x1p-10);
   if (machine->builtin) {
     builtin_shift(&model, second, terms, second->state.shift[0], off);
-    model.out_depth = model.moves;
+    model.out_depth = model.moves + rounds(&pack->slice.v, machine->accumulate);
     model.sum_depth = builtin_sum_depth(second, terms) + model.moves;
   } else {
     double block = machine->block ? fmin((double)machine->block, terms->keys) : terms->keys;
     model.moves = ceil(terms->keys / fmax(1, block));
-    model.out_depth = model.sum_depth = block + 2 * model.moves;
+    model.sum_depth = block + 2 * model.moves;
+    model.out_depth = model.sum_depth + rounds(&pack->slice.v, machine->accumulate);
     model.shift_slack = off;
   }
   return model;
@@ -168,8 +188,10 @@ static double weight_error(const room_machine *machine, const row_model *model,
   double n = (double)pack->slice.d + 3;
   double products = machine->builtin ? run + 2 * t : n * t / (1 - fmin(0.5, n * u));
   double shift = isnan(model->shift) ? largest - s : fabs(s - model->shift);
-  double delta = u * (products + extras + shift + model->shift_slack + machine->exp_error) +
-                 model->moves * (machine->exp_error + 1) * u + model->u_weights;
+  double delta =
+      model->score_underflow * fabs(pack->inverse_temperature) + 2 * model->inputs * u * t;
+  delta += u * (products + extras + shift + model->shift_slack + machine->exp_error) +
+           model->moves * (machine->exp_error + 1) * u + model->u_weights;
   if (pack->has_softcap) delta += 16 * u * pack->softcap * fabs(pack->inverse_temperature);
   return delta * (1 + 0x1p-8);
 }
@@ -235,7 +257,9 @@ static void out_bounds(room_block *block, softmax_second *second, const softmax_
     double bound = (spread + sums + ends) * (1 + 0x1p-6) +
                    underflow(format, terms->keys, softmax_largest_value(pack, terms, c)) +
                    block->out.radius[at * block->out.width + c];
-    block->out.theory[at * block->out.width + c] = bound >= 0 ? bound : INFINITY;
+    double largest = softmax_largest_value(pack, terms, c);
+    int fits = largest < ldexp(1, tensor_dtype_format(block->machine->accumulate)->emax - 1);
+    block->out.theory[at * block->out.width + c] = fits && bound >= 0 ? bound : INFINITY;
   }
 }
 
@@ -249,6 +273,7 @@ void softmax_theory_row(room_block *block, softmax_second *second, const softmax
   row_model model = model_row(machine, second, pack, &terms);
   double sink_g, least;
   perturb(&sink_g, &least, second, machine, &model, pack, &terms);
+  if (!(terms.reach < ldexp(1, tensor_dtype_format(machine->products)->emax - 1))) least = 0;
   if (want & WANT_OUT) out_bounds(block, second, pack, &terms, &model, sink_g, least, at);
   if (want & WANT_LSE) {
     double bound = lse_bound(&model, second, &terms, sink_g, least, block->lse.x[at]);

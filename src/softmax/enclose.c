@@ -88,8 +88,9 @@ void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, in
   problem_visible_range(&terms->lo, &terms->hi, pack->problem, slice, row);
   int64_t lo = terms->lo, hi = terms->hi > lo ? terms->hi : lo;
   double scale = enclosure_add_up(fabs(pack->scale), pack->scale_error);
-  double key = largest_key(pack, lo, hi);
-  double products = enclosure_mul_up(scale, enclosure_mul_up(query_norm(pack, row), key));
+  double key = terms->key_norm = largest_key(pack, lo, hi);
+  terms->query_norm = query_norm(pack, row);
+  double products = enclosure_mul_up(scale, enclosure_mul_up(terms->query_norm, key));
   double extras = enclosure_add_up(pack->bias_max, largest_step(slice, row, lo, hi));
   double cap = pack->has_softcap ? pack->softcap : 0;
   double capped = enclosure_mul_up(cap < products ? cap : products, 1 + 0x1p-40);
@@ -97,26 +98,42 @@ void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, in
   double inverse = pack->has_temperature ? enclosure_add_up(pack->inverse_temperature,
                                                             pack->inverse_temperature_error)
                                          : 1;
-  double error = gamma_up((double)slice->d + 3) * products +
-                 (double)slice->d * 0x1p-1073 * (1 + key) + 16 * 0x1p-53 * cap +
-                 (pack->has_extras ? 4 * 0x1p-53 * size : 0);
   terms->reach = enclosure_mul_up(size, inverse);
-  terms->score_error = error * inverse + (pack->has_temperature ? 3 * 0x1p-53 * terms->reach : 0);
   double sink = slice->has_sink ? enclosure_mul_up(fabs(slice->sink), inverse) : 0;
-  if (slice->has_sink) terms->score_error += 2 * 0x1p-53 * sink;
+  double before =
+      gamma_up((double)slice->d + 3) * products + (double)slice->d * 0x1p-1073 * (1 + key);
+  terms->product_error = before * inverse;
+  terms->cap_error = 16 * 0x1p-53 * cap * inverse;
+  terms->extra_error = 0;
+  if (pack->has_extras) terms->extra_error += 4 * 0x1p-53 * size * inverse;
+  if (pack->has_temperature) terms->extra_error += 3 * 0x1p-53 * terms->reach;
+  if (slice->has_sink) terms->extra_error += 2 * 0x1p-53 * sink;
   terms->reach = sink > terms->reach ? sink : terms->reach;
   terms->size_error =
-      gamma_up((double)slice->d + 8) + (pack->has_softcap ? 3 * error / cap + 300 * 0x1p-53 : 0);
+      gamma_up((double)slice->d + 8) + (pack->has_softcap ? 3 * before / cap + 300 * 0x1p-53 : 0);
   terms->blocks = (double)(hi / PASS_KEYS - lo / PASS_KEYS + 1);
   terms->keys = (double)(hi - lo);
 }
 
-/* rho and the errors of the sums. */
-static void finish_terms(softmax_row_terms *terms, int rescaled) {
-  terms->rho = (terms->score_error + (70 + (rescaled ? 112 : 0)) * 0x1p-53) * (1 + 0x1p-10);
+static double score_error(const softmax_row_terms *terms) {
+  return terms->product_error + terms->cap_error + terms->extra_error;
+}
+
+void softmax_terms_finish(softmax_row_terms *terms, int rescaled) {
+  terms->rho = (score_error(terms) + (70 + (rescaled ? 112 : 0)) * 0x1p-53) * (1 + 0x1p-10);
   terms->out_error = gamma_up(PASS_CHAIN + PASS_KEYS / PASS_CHAIN + terms->blocks + 10);
   terms->sum_error = gamma_up(PASS_KEYS / PASS_LANES + 4 + terms->blocks + 10);
   terms->usable = terms->rho <= 0x1p-16 && terms->reach <= 0x1p900;
+}
+
+double softmax_tail(const softmax_row_terms *terms, double v_max) {
+  return terms->keys * 0x1p-96 * v_max + (terms->keys + 2) * 0x1p-1073;
+}
+
+double softmax_radius(const softmax_row_terms *terms, double a, double x, double tail) {
+  return (1 + 0x1p-8) *
+             (terms->rho * (a + x) + terms->out_error * a + (terms->sum_error + 0x1p-53) * x) +
+         tail;
 }
 
 /* ---- one row
@@ -142,7 +159,7 @@ static element enclose_element(const softmax_state_f64 *state, const softmax_pac
                                const softmax_row_terms *terms, int64_t r, int64_t c) {
   int64_t at = r * pack->dv_pad + c;
   double w = state->sum[r], v_max = softmax_largest_value(pack, terms, c);
-  double tail = terms->keys * 0x1p-96 * v_max + (terms->keys + 2) * 0x1p-1073;
+  double tail = softmax_tail(terms, v_max);
   double kappa = 2 * terms->rho + terms->out_error + terms->sum_error + 4 * 0x1p-53;
   element e;
   e.x = state->out[at] / w;
@@ -154,9 +171,7 @@ static element enclose_element(const softmax_state_f64 *state, const softmax_pac
     e.a_lo = fmax(0, a * (1 - kappa) * (1 - 0x1p-50) - tail);
   }
   double x = fabs(e.x);
-  e.radius = (1 + 0x1p-8) * (terms->rho * (e.a_hi + x) + terms->out_error * e.a_hi +
-                             (terms->sum_error + 0x1p-53) * x) +
-             tail;
+  e.radius = softmax_radius(terms, e.a_hi, x, tail);
   if (!isfinite(e.x) || !isfinite(e.radius)) return unknown;
   e.s_lo = 0;
   e.s_hi = INFINITY;
@@ -278,7 +293,7 @@ void softmax_enclose_rows(room_block *block, const void *work, unsigned want) {
     for (int64_t r = 0; r < rows; r++) {
       softmax_row_terms terms;
       softmax_terms_of_row(&terms, pack, block->row + at + r);
-      finish_terms(&terms, state.rescaled[r]);
+      softmax_terms_finish(&terms, state.rescaled[r]);
       if (block->reach) block->reach[at + r] = terms.reach;
       if (want & WANT_OUT) row_out(block, &state, pack, &terms, r, at + r, value);
       if (want & WANT_LSE) row_lse(block, &state, pack, &terms, r, at + r);

@@ -68,12 +68,13 @@ void softmax_sensitivity(double *s_lo, double *s_hi, const double *x, const doub
   softmax_second second = {0};
   softmax_row_terms terms;
   softmax_terms_of_row(&terms, pack, row);
-  double rho = (terms.score_error + 72 * 0x1p-53) * (1 + 0x1p-10), c_total = 0;
+  softmax_terms_finish(&terms, 0);
+  double c_total = 0;
   for (int64_t c = 0; c < pack->slice.dv; c++) {
     s_lo[c] = 0;
     s_hi[c] = INFINITY;
   }
-  if (!(rho <= 0x1p-16) || !(terms.reach <= 0x1p900) || !softmax_second_open(&second, pack)) return;
+  if (!terms.usable || !softmax_second_open(&second, pack)) return;
   softmax_second_weights(&second, pack, &terms, row);
   for (int64_t j = terms.lo; j < terms.hi; j++) {
     second.h[j] = 0;
@@ -82,7 +83,7 @@ void softmax_sensitivity(double *s_lo, double *s_hi, const double *x, const doub
   }
   softmax_row_sums(second.spread, second.total, x, second.g, second.h, pack, terms.lo, terms.hi);
   double sink = second.sink_weight * second.state.c[0]; /* p t of the sink, whose value is 0 */
-  double relative = 2 * rho + terms.size_error + (3 * terms.keys + 16) * 0x1p-53;
+  double relative = 2 * terms.rho + terms.size_error + (3 * terms.keys + 16) * 0x1p-53;
   for (int64_t c = 0; c < pack->slice.dv && second.sum > 0; c++) {
     double s = second.spread[c] + sink * fabs(x[c]);
     double far = softmax_largest_value(pack, &terms, c) + fabs(x[c]);

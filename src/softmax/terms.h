@@ -8,17 +8,26 @@
 
 typedef struct {
   int64_t lo, hi;
-  double keys, blocks; /* of the visible range */
-  double reach;        /* largest t over the row, from above */
-  double score_error;  /* E */
-  double size_error;   /* relative error of a computed t */
-  double rho;          /* relative error of a weight that matters */
+  double keys, blocks;         /* of the visible range */
+  double query_norm, key_norm; /* |q|_2 and the largest |k|_2, from above */
+  double reach;                /* largest t over the row, from above */
+  double product_error;        /* E, its parts: products and scale; */
+  double cap_error;            /* softcap; */
+  double extra_error;          /* bias, slope, temperature, sink */
+  double size_error;           /* relative error of a computed t */
+  double rho;                  /* relative error of a weight that matters */
   double out_error, sum_error;
   int usable;
 } softmax_row_terms;
 
 /* The part that needs no pass: lo .. size_error. Plain operations in a fixed order. */
 void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, int64_t row);
+/* The rest; rescaled: the shift moved. */
+void softmax_terms_finish(softmax_row_terms *terms, int rescaled);
+/* Radius of an element from A and |x^| (step 3), given its share `tail` of negligible keys and
+ * underflow. */
+double softmax_radius(const softmax_row_terms *terms, double a, double x, double tail);
+double softmax_tail(const softmax_row_terms *terms, double v_max);
 
 /* Working memory of second passes: linear in the number of keys. */
 typedef struct {
