@@ -7,9 +7,21 @@
 
 #include "internal.h"
 
-/* ---- help
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- help ------------------------------------------------------------------------------------ */
+
+/* The words of a paragraph, indented, in lines of at most 90 columns. */
+static void add_wrapped(problem_text *text, const char *paragraph) {
+  size_t column = 0;
+  for (const char *s = paragraph; *s;) {
+    size_t n = strcspn(s, " ");
+    int wraps = column == 0 || column + 1 + n > 90;
+    problem_text_add(text, "%s%s%.*s", column && wraps ? "\n" : "", wraps ? "      " : " ", (int)n,
+                     s);
+    column = wraps ? 6 + n : column + 1 + n;
+    s += n + (s[n] == ' ');
+  }
+  problem_text_add(text, "\n");
+}
 
 static void add_aliases(problem_text *text, const problem_param *param) {
   for (int i = 0; *param->aliases; i++) {
@@ -25,11 +37,16 @@ char *problem_help(const problem_kernel *kernel) {
   for (size_t i = 0; i < problem_param_count; i++) {
     const problem_param *param = &problem_params[i];
     if (kernel && !problem_kernel_takes(kernel, param)) continue;
-    problem_text_add(&text, "  --%s %s%s%s\n      %s", param->name, param->bare ? "[" : "",
-                     param->syntax, param->bare ? "]" : "", param->help);
-    if (*param->initial) problem_text_add(&text, " (default %s)", param->initial);
-    add_aliases(&text, param);
-    problem_text_add(&text, "\n");
+    problem_text_add(&text, "  --%s %s%s%s\n", param->name, param->bare ? "[" : "", param->syntax,
+                     param->bare ? "]" : "");
+    problem_text about = {0};
+    problem_text_add(&about, "%s", param->help);
+    if (*param->initial) problem_text_add(&about, " (default %s)", param->initial);
+    add_aliases(&about, param);
+    char *paragraph = problem_text_take(&about);
+    text.failed |= !paragraph;
+    if (paragraph) add_wrapped(&text, paragraph);
+    free(paragraph);
   }
   return problem_text_take(&text);
 }

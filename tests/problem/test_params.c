@@ -323,6 +323,8 @@ START_TEST(help_has_every_flag_and_alias_of_the_kernel_and_no_other) {
     ck_assert_int_eq(strstr(softmax, flag) != NULL, taken);
   }
   ck_assert_ptr_nonnull(strstr(all, "--softmax-scale, --sm-scale"));
+  for (const char *line = softmax; *line; line += strcspn(line, "\n") + 1)
+    ck_assert_uint_le(strcspn(line, "\n"), 90);
   free(all);
   free(softmax);
 }
