@@ -74,17 +74,34 @@ START_TEST(an_abort_keeps_the_old_file_and_leaves_nothing) {
 }
 END_TEST
 
-/* The file size limit stands for a full disk: the write fails part of the way. */
+/* The file size limit stands for a full disk. */
+static void set_file_limit(rlim_t bytes) {
+  struct rlimit limit;
+  signal(SIGXFSZ, SIG_IGN);
+  ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
+  limit.rlim_cur = bytes < limit.rlim_max ? bytes : limit.rlim_max;
+  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
 START_TEST(a_full_disk_is_an_error_and_leaves_nothing) {
   const char *directory = folder("full");
   const char *path = within(directory, "x.npy");
-  struct rlimit limit;
-  ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &limit), 0);
-  struct rlimit small = {10000, limit.rlim_max};
-  signal(SIGXFSZ, SIG_IGN);
-  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &small), 0);
+  set_file_limit(10000);
   assert_write_fails(path, ATTEST_ERR_IO, "cannot be written in full: ");
-  ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+  set_file_limit(RLIM_INFINITY);
+  ck_assert_int_eq(files_count(directory), 0);
+}
+END_TEST
+
+/* A hole in the middle stays an error when there is room again at the end. */
+START_TEST(a_disk_full_for_a_while_is_an_error) {
+  const char *directory = folder("while");
+  tensor_writer *writer;
+  ck_assert_int_eq(tensor_writer_open(&writer, within(directory, "x"), NULL), ATTEST_OK);
+  set_file_limit(10000);
+  fwrite(large, sizeof *large, LARGE, tensor_writer_stream(writer));
+  set_file_limit(RLIM_INFINITY);
+  ck_assert_int_eq(tensor_writer_commit(writer, NULL), ATTEST_ERR_IO);
   ck_assert_int_eq(files_count(directory), 0);
 }
 END_TEST
@@ -165,6 +182,7 @@ void test_write(Suite *suite) {
   tcase_add_test(tcase, a_file_appears_at_commit_only);
   tcase_add_test(tcase, an_abort_keeps_the_old_file_and_leaves_nothing);
   tcase_add_test(tcase, a_full_disk_is_an_error_and_leaves_nothing);
+  tcase_add_test(tcase, a_disk_full_for_a_while_is_an_error);
   tcase_add_test(tcase, an_error_at_the_last_flush_counts);
   tcase_add_test(tcase, a_folder_that_cannot_be_written_is_an_error);
   tcase_add_test(tcase, a_symbolic_link_stays_one);
