@@ -15,15 +15,13 @@ const char *certify_default_bound(attest_dtype dtype) {
 
 /* A rational >= 0 written in `text[0 .. length)`: 0, or -1. */
 static int parse_limit(fmpq_t value, const char *text, size_t length) {
-  char copy[256];
-  if (length == 0 || length >= sizeof copy) return -1;
-  memcpy(copy, text, length);
-  copy[length] = 0;
+  char *copy = strndup(text, length);
   problem_real x;
   problem_real_init(&x);
-  int ok = problem_real_parse(&x, copy) == 0 && !x.root && x.sign >= 0;
+  int ok = copy && problem_real_parse(&x, copy) == 0 && !x.root && x.sign >= 0;
   if (ok) fmpq_set(value, x.value);
   problem_real_clear(&x);
+  free(copy);
   return ok ? 0 : -1;
 }
 

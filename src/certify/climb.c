@@ -10,7 +10,7 @@
 enum { PRECISION_START = 128, EXTRA_BITS = 64 };
 
 /* Questions of the kind "is x exactly this" that have been asked. */
-enum { ASKED_ZERO = 1, ASKED_GOT = 2, ASKED_BINADE = 4 };
+enum { ASKED_ZERO = 1, ASKED_GOT = 2, ASKED_BINADE = 4, ASKED_OVERFLOW = 8 };
 
 typedef struct {
   const engine_place *at;
@@ -186,18 +186,29 @@ static int straddled_power(double *power, const arb_t x) {
   return fabs(*power) > small && large - small <= large * 0x1p-40;
 }
 
+/* Whether the ball contains c. */
+static int may_equal(const arb_t x, double c) {
+  arf_t exact;
+  arf_init(exact);
+  arf_set_d(exact, c);
+  int may = arb_contains_arf(x, exact);
+  arf_clear(exact);
+  return may;
+}
+
 static void ask_all(climb *k, engine_element *element) {
   arb_srcptr x = k->balls.x + element->component;
   double power;
   if (arb_is_exact(x)) return;
   if (arb_contains_zero(x)) ask_exact(k, element, ASKED_ZERO, 0);
-  arb_t got;
-  arb_init(got);
-  if (fabs(element->got) <= DBL_MAX) {
-    arb_set_d(got, element->got);
-    if (arb_overlaps(x, got)) ask_exact(k, element, ASKED_GOT, element->got);
+  if (isinf(element->got)) {
+    /* Where rounding overflows; for float64 that is no double, and no question is asked. */
+    const tensor_format *f = k->at->o->format;
+    double edge = copysign(ldexp(2 - ldexp(1, -f->precision), f->emax), element->got);
+    if (!isinf(edge) && may_equal(x, edge)) ask_exact(k, element, ASKED_OVERFLOW, edge);
+  } else if (may_equal(x, element->got)) {
+    ask_exact(k, element, ASKED_GOT, element->got);
   }
-  arb_clear(got);
   if (element->open & 1u << MEASURE_ULP && straddled_power(&power, x))
     ask_exact(k, element, ASKED_BINADE, power);
 }

@@ -219,12 +219,19 @@ static measure_interval interval_of(const engine_output *o, const engine_view *v
   return measure_quotient(d.got, d.mid, d.rad, y.lo, y.hi);
 }
 
-/* The theory bound is infinite: the model admits any result, and nothing is claimed. */
-static void conclude_without_theory(const engine_place *at, const engine_view *v,
-                                    engine_element *element) {
-  if (element->open & 1u << MEASURE_THEORY && !(v->theory[element->component] <= DBL_MAX))
+/* Where the theory bound is infinite the model admits any result, and only an exact one is within
+ * it: whether the measure has been dealt with. */
+static int without_theory(const engine_place *at, const engine_view *v, engine_element *element,
+                          measure_got kind, double got) {
+  int64_t c = element->component;
+  if (v->theory[c] <= DBL_MAX) return 0;
+  int is_exact = kind == GOT_EXACT || (kind == GOT_NUMBER && engine_distance(v, c, got).hi == 0);
+  if (is_exact)
+    engine_feed(at, element, MEASURE_THEORY, (measure_interval){0, 0}, v->tier);
+  else
     engine_conclude(at, element, MEASURE_THEORY, (measure_interval){0, INFINITY},
                     WHY_NO_THEORY_BOUND);
+  return 1;
 }
 
 static void examine(const engine_place *at, const engine_view *v, engine_element *element) {
@@ -235,9 +242,9 @@ static void examine(const engine_place *at, const engine_view *v, engine_element
   measure_got kind =
       measure_classify(&got, (measure_class)v->class[c], enclosure_add_down(v->x[c], -rad),
                        enclosure_add_up(v->x[c], rad), o -> format);
-  if (kind != GOT_EXACT) conclude_without_theory(at, v, element);
   for (int m = 0; m < MEASURE_COUNT && kind != GOT_UNKNOWN; m++) {
     if (!(element->open & 1u << m)) continue;
+    if (m == MEASURE_THEORY && without_theory(at, v, element, kind, got)) continue;
     if (kind != GOT_NUMBER) {
       double error = kind == GOT_EXACT ? 0 : INFINITY;
       engine_feed(at, element, (measure_kind)m, (measure_interval){error, error}, v->tier);

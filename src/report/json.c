@@ -162,9 +162,15 @@ static json_t *processor(void) {
   return name ? name : json_null();
 }
 
+#ifdef __clang__
+#define COMPILER __VERSION__ /* starts with the name */
+#else
+#define COMPILER "gcc " __VERSION__
+#endif
+
 static json_t *environment_of(const report *r) {
   return json_pack("{s:s, s:s, s:s, s:s, s:i, s:o}", "version", ATTEST_VERSION, "compiler",
-                   __VERSION__, "flint", FLINT_VERSION, "isa", isa_name(isa_chosen()), "threads",
+                   COMPILER, "flint", FLINT_VERSION, "isa", isa_name(isa_chosen()), "threads",
                    r->count ? r->cases[0].threads : 1, "cpu", processor());
 }
 
