@@ -2,6 +2,7 @@
 #include "isa.h"
 
 #include <stdlib.h>
+#include <time.h>
 
 const char *isa_name(isa_level level) {
   static const char *const names[] = {"baseline", "avx2", "avx512"};
@@ -30,4 +31,27 @@ isa_level isa_chosen(void) {
     if (strcmp(wish, isa_name((isa_level)i)) == 0) level = i;
   chosen = level;
   return (isa_level)level;
+}
+
+ISA_DECLARE(double, isa_fma_chains, (int64_t steps));
+
+static double clock_seconds(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+double isa_fma_rate(double seconds) {
+  static volatile double keep;
+  const int64_t steps = 100000;
+  int lanes = isa_chosen() == ISA_AVX512 ? 16 : isa_chosen() == ISA_AVX2 ? 8 : 4;
+  double best = 0, until = clock_seconds() + seconds;
+  do {
+    double start = clock_seconds();
+    keep = ISA_DISPATCH(isa_fma_chains)(steps);
+    double rate = 2.0 * 24 * lanes * (double)steps / (clock_seconds() - start);
+    best = rate > best ? rate : best;
+  } while (clock_seconds() < until);
+  (void)keep;
+  return best;
 }

@@ -17,6 +17,9 @@
 typedef enum { ISA_BASELINE, ISA_AVX2, ISA_AVX512 } isa_level;
 isa_level isa_chosen(void);
 const char *isa_name(isa_level level);
+/* The machine's rate of float32 fused multiply-adds on one thread, in operations (2 each) a second,
+ * measured for about `seconds`. */
+double isa_fma_rate(double seconds);
 
 #if defined(__x86_64__)
 #define ISA_DISPATCH(function)                                                                     \

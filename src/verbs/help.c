@@ -19,6 +19,7 @@ static const verb verbs[] = {
     {"reference", verb_reference, "write exact results, as decimals or correctly rounded"},
     {"inspect", verb_inspect, "say what a tensor file holds"},
     {"kernels", verb_kernels, "list the kernels"},
+    {"bench", verb_bench, "measure the speed of kernels and tiers"},
 };
 static const size_t verb_count = sizeof verbs / sizeof *verbs;
 

@@ -16,6 +16,7 @@ int verb_certify(int argc, char **argv);
 int verb_reference(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
 int verb_kernels(int argc, char **argv);
+int verb_bench(int argc, char **argv);
 
 /* The whole command: argv[1] names the verb (help.c). */
 int verb_dispatch(int argc, char **argv);
