@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""Shared by the command tests in Python: running attest, saving arrays, printing ok and FAIL lines."""
+import json
+import os
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+ATTEST = os.path.abspath(sys.argv[1])
+SEED = int(os.environ.get("ATTEST_SEED", "1"), 0)
+folder = tempfile.TemporaryDirectory()
+failures = 0
+
+
+def path(name):
+    return os.path.join(folder.name, name)
+
+
+def save(name, array):
+    """Saves an array as NAME.npy and returns the file's path."""
+    np.save(path(name), array)
+    return path(name) + ".npy"
+
+
+def run(*arguments, timeout=120, **settings):
+    """Runs attest: (exit status, standard output, standard error)."""
+    settings.setdefault("stdout", subprocess.PIPE)
+    settings.setdefault("stderr", subprocess.PIPE)
+    settings.setdefault("cwd", folder.name)
+    r = subprocess.run([ATTEST, *map(str, arguments)], text=True, timeout=timeout, **settings)
+    return r.returncode, r.stdout, r.stderr
+
+
+def check(*arguments, **settings):
+    """Runs attest check softmax with --json: (exit status, document or None, output, errors)."""
+    file = path("certificate.json")
+    if os.path.exists(file):
+        os.remove(file)
+    status, out, err = run("check", "softmax", *arguments, "--json", file, **settings)
+    document = json.load(open(file)) if os.path.exists(file) else None
+    return status, document, out, err
+
+
+def number(x):
+    return float(x)  # "inf" and "nan" are strings
+
+
+def expect(name, ok, detail=""):
+    global failures
+    failures += not ok
+    print(("ok   " if ok else "FAIL ") + name + ("" if ok else f": {str(detail)[-400:]}"), flush=True)
+
+
+def done():
+    sys.exit(failures != 0)

@@ -1,0 +1,50 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The canonical part of a certificate is the same at any number of threads and on every instruction
+set, on problems that need every tier of the ladder."""
+import os
+
+import numpy as np
+
+from attest_command import SEED, check, done, expect, save
+
+rng = np.random.default_rng(SEED)
+BOUNDS = ["backward<=16", "abs<=1e-6", "ulp<=64", "row<=1e-6", "nmse<=1e-12", "allclose=1e-5,1e-7", "theory"]
+
+
+def canonical(document):
+    return {key: value for key, value in document.items() if key not in ("environment", "timing")}
+
+
+def softmax(q, k, v):
+    s = q.astype(float) @ np.swapaxes(k, -1, -2).astype(float) / np.sqrt(q.shape[-1])
+    w = np.exp(s - s.max(-1, keepdims=True))
+    return w / w.sum(-1, keepdims=True) @ v.astype(float)
+
+
+def problems():
+    q, k, v = (rng.standard_normal((2, 70, 16)) for _ in range(3))
+    yield "plain", q, k, v, np.float32, 1e-7
+    yield "wrong everywhere", q, k, v, np.float32, 1e-3
+    yield "steep", 60 * q, 60 * k, v, np.float32, 1e-7
+    yield "ties", 0 * q, k, np.round(v), np.float32, 0
+    yield "half", q, k, v, np.float16, 1e-3
+    yield "double", q, k, v, np.float64, 1e-16
+
+
+for name, q, k, v, dtype, noise in problems():
+    q, k, v = (a.astype(np.float32) for a in (q, k, v))
+    out = softmax(q, k, v)
+    out = (out * (1 + noise * rng.standard_normal(out.shape))).astype(dtype)
+    args = ["--q", save("q", q), "--k", save("k", k), "--v", save("v", v), "--out", save("o", out),
+            "--arithmetic", "products=float32", *sum((["--bound", b] for b in BOUNDS), [])]
+    status, first, text, err = check(*args, "--threads", 1)
+    expect(f"{name}: an answer", first is not None, err)
+    for what, extra, isa in (("2 threads", ["--threads", 2], None), ("5 threads", ["--threads", 5], None),
+                             ("baseline", [], "baseline"), ("AVX2", [], "avx2"), ("AVX-512", [], "avx512")):
+        environment = dict(os.environ, **({"ATTEST_ISA": isa} if isa else {}))
+        other_status, other, other_text, err = check(*args, *extra, env=environment)
+        expect(f"{name}: the same with {what}", other is not None and other_status == status and other_text == text and
+               {**canonical(other), "cases": [{**c, "replay": 0} for c in other["cases"]]} ==
+               {**canonical(first), "cases": [{**c, "replay": 0} for c in first["cases"]]}, err + text + other_text)
+done()
