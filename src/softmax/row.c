@@ -73,11 +73,9 @@ void softmax_terms_clear(softmax_terms *terms) {
   arb_clear(terms->v);
 }
 
-/* x <- x / temperature, exactly x when the temperature is 1. */
-static void divide_by_temperature(arb_t x, const softmax_terms *terms, int absolute) {
-  if (arb_is_one(terms->temperature)) return;
-  arb_div(x, x, terms->temperature, terms->prec);
-  if (absolute) arb_abs(x, x);
+/* x <- x / temperature, exactly x when the temperature is 1. Temperatures are positive. */
+static void divide_by_temperature(arb_t x, const softmax_terms *terms) {
+  if (!arb_is_one(terms->temperature)) arb_div(x, x, terms->temperature, terms->prec);
 }
 
 /* z <- c tanh(z / c) and, unless t is NULL, t <- t sech(z / c)^2 + |cap(z)|. */
@@ -129,16 +127,16 @@ void softmax_terms_score(arb_t score, arb_t t, softmax_terms *terms, const arb_t
     arb_mul_si(terms->u, terms->u, j - (row + slice->offset), prec);
     add_term(terms->z, t ? terms->v : NULL, terms);
   }
-  divide_by_temperature(terms->z, terms, 0);
+  divide_by_temperature(terms->z, terms);
   arb_swap(score, terms->z);
   if (!t) return;
-  divide_by_temperature(terms->v, terms, 1);
+  divide_by_temperature(terms->v, terms);
   arb_swap(t, terms->v);
 }
 
 void softmax_terms_sink(arb_t score, arb_t t, const softmax_terms *terms) {
   arb_set_d(score, terms->slice->sink);
-  divide_by_temperature(score, terms, 0);
+  divide_by_temperature(score, terms);
   if (t) arb_abs(t, score);
 }
 

@@ -184,6 +184,28 @@ START_TEST(large_condition_needs_the_explicit_bound) {
 }
 END_TEST
 
+/* The scores move lse by 570, a coarse output format by 4 % of what comes out. */
+START_TEST(lse_moved_by_scores_and_then_by_its_roundoff_stays_in_reach) {
+  const double v[2] = {1, 1}, u = 0x1p-8, size = 10;
+  test_case c;
+  problem_slice slice;
+  measure_interval b;
+  attest_error error = {0};
+  case_new(&c); /* scores 0 and -30, with t = 0 and 1e9 */
+  case_set(&c, "scale", "1");
+  case_qkv(&c, 1, 2, 2, 1, (double[]){1, 1}, (double[]){0, 0, 5e8 - 30, -5e8}, v);
+  case_resolve(&c);
+  problem_slice_get(&slice, c.problem, 0);
+  double moved = -30 + size * u_s * (1e9 - 30); /* beyond e^37 the other key does not show */
+  double got = moved * (1 + size * u);
+  ck_assert(
+      !softmax_backward_explicit(&b, c.problem, &slice, 0, OUTPUT_LSE, 0, got, u, u_s, 0, &error));
+  ck_assert_msg(b.lo <= size * 1.0001 && b.lo > size * 0.95 && b.hi < size * 1.01, "[%g, %g]", b.lo,
+                b.hi);
+  case_free(&c);
+}
+END_TEST
+
 START_TEST(exact_results_have_backward_error_zero) {
   test_case c; /* equal scores: x = 1/2, which no ball of an irrational score shows */
   case_new(&c);
@@ -219,6 +241,7 @@ void test_perturb(Suite *suite) {
   tcase_add_test(tc, upper_bound_is_attained_by_the_greedy_perturbation);
   tcase_add_test(tc, small_errors_agree_with_first_order_within_one_percent);
   tcase_add_test(tc, large_condition_needs_the_explicit_bound);
+  tcase_add_test(tc, lse_moved_by_scores_and_then_by_its_roundoff_stays_in_reach);
   tcase_add_test(tc, exact_results_have_backward_error_zero);
   tcase_add_test(tc, zero_values_move_by_quanta_only);
   suite_add_tcase(suite, tc);
