@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Decimal output of balls. mpfr_get_str rounds one dyadic number correctly (ties to even digit);
  * a ball has a text when both of its ends have the same. */
-#include <mpfr.h>
+#include <mpfr.h> /* before FLINT, which declares arf_get_mpfr only then */
 #include <stdlib.h>
 #include <string.h>
 

@@ -40,7 +40,7 @@ double enclosure_lower(const arb_t x); /* <= every point of x, signed */
  * when x straddles. Zero is "0". Trailing zeros are kept: exactly `digits` digits, except exact
  * zero. Notation: 0.00000123 to 123456 in full as long as all digits left of the point are
  * significant, else 1.23e-7, 1.23e40. Beyond 2^(+-2^28) a ball power of ten is split off first, so
- * there even an exact x may straddle. */
+ * there even an exact x may straddle; beyond 2^(+-2^62) every x does. */
 int enclosure_decimal(char **text, const arb_t x, long digits);
 /* An upper bound, "1.2e-50", of |y - mid_text| over all y in x: two digits, rounded up; "0" when it
  * is exact, "inf" when unbounded. free() it; NULL when mid_text is no number or out of memory. */

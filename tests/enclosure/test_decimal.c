@@ -163,6 +163,14 @@ START_TEST(exponents_beyond_mpfr_are_scaled) {
   char *radius = enclosure_radius_decimal(x, "1.23e400000000006");
   ck_assert_str_eq(radius, "4.6e400000000003"); /* 0.004567 */
   free(radius);
+  fmpz_set_ui(k, 1);
+  fmpz_mul_2exp(k, k, 70); /* beyond a machine word: no text, no bound */
+  arb_one(x);
+  arb_mul_2exp_fmpz(x, x, k);
+  check_straddles(x, 3);
+  radius = enclosure_radius_decimal(x, "1");
+  ck_assert_str_eq(radius, "inf");
+  free(radius);
   fmpz_clear(k);
   arb_clear(x);
   arb_clear(ten);

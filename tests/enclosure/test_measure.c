@@ -278,8 +278,11 @@ static void draw(sample *s, uint64_t *state) {
   const double gots[] = {near, near, near, s->mid, wild(state), 0, -near, tests_uniform(state)};
   s->got = gots[(kind >> 9) % 8];
   int narrow = -(int)(tests_random(state) % 120);
+  double distance = fabs(limited(s->got - s->mid)); /* of 1 - 2^-k: got just outside the ball */
   const double rads[] = {0, ldexp(fabs(s->mid), narrow),
-                         ldexp(fabs(limited(s->got - s->mid)), narrow), fabs(wild(state))};
+                         kind >> 40 & 1 ? ldexp(distance, narrow)
+                                        : distance * (1 - ldexp(tests_uniform(state), narrow / 3)),
+                         fabs(wild(state))};
   s->rad = rads[(kind >> 12) % 4];
   double y = (kind >> 14) % 8 ? fabs(wild(state)) : 0;
   s->y_lo = y;
