@@ -11,8 +11,7 @@ const char *const measure_names[MEASURE_COUNT] = {
     [MEASURE_BACKWARD] = "backward", [MEASURE_THEORY] = "theory",
 };
 
-/* ---- edge rules --------------------------------------------------------------------------------
- */
+/* ---- edge rules ----------------------------------------------------------------------------- */
 
 /* What got infinite means for a finite x: above (1), below (-1) or astride (0) the threshold. */
 static measure_got infinite_got(double *got, int side, const tensor_format *format) {
@@ -67,8 +66,7 @@ measure_got measure_classify_arb(double *got, measure_class exact, const arb_t x
   return infinite_got(got, side, format);
 }
 
-/* ---- in double ---------------------------------------------------------------------------------
- */
+/* ---- in double ------------------------------------------------------------------------------ */
 
 static const measure_interval anything = {0, INFINITY};
 
@@ -163,8 +161,7 @@ double measure_canonical(double hi) {
   return ldexp(ceil(ldexp(significand, 21)), e - 21);
 }
 
-/* ---- on balls ----------------------------------------------------------------------------------
- */
+/* ---- on balls ------------------------------------------------------------------------------- */
 
 /* got - x; an infinite got is 2^1024. */
 static void difference_arb(arb_t value, double got, const arb_t x, slong prec) {

@@ -25,8 +25,7 @@ static void check_interval(measure_interval m, double lo, double hi) {
   ck_assert_msg(m.lo == lo && m.hi == hi, "[%a, %a] is not [%a, %a]", m.lo, m.hi, lo, hi);
 }
 
-/* ---- balls -------------------------------------------------------------------------------------
- */
+/* ---- balls ---------------------------------------------------------------------------------- */
 
 /* value agrees with 25 digits of text to 1e-24 and is itself that narrow. */
 static void check_golden(const arb_t value, const char *text) {
@@ -151,8 +150,7 @@ START_TEST(ball_ulp_astride_a_binade_is_the_union) {
 }
 END_TEST
 
-/* ---- doubles: directed
- * --------------------------------------------------------------------------- */
+/* ---- doubles: directed ---------------------------------------------------------------------- */
 
 START_TEST(double_measures_at_binade_edges_and_subnormals) {
   const tensor_format *f16 = tensor_dtype_format(ATTEST_FLOAT16);
@@ -246,8 +244,7 @@ START_TEST(double_measures_survive_overflow_and_underflow) {
 }
 END_TEST
 
-/* ---- doubles: randomized
- * --------------------------------------------------------------------------- */
+/* ---- doubles: randomized -------------------------------------------------------------------- */
 
 static double wild(uint64_t *state) {
   uint64_t r = tests_random(state);
@@ -387,8 +384,7 @@ START_TEST(lower_end_is_zero_when_the_ball_contains_got) {
 }
 END_TEST
 
-/* ---- edge rules
- * ------------------------------------------------------------------------------------ */
+/* ---- edge rules ----------------------------------------------------------------------------- */
 
 static measure_got classify(double got, measure_class exact, double lo, double hi,
                             attest_dtype dtype) {
@@ -454,8 +450,7 @@ START_TEST(infinite_output_counts_where_x_overflows) {
 }
 END_TEST
 
-/* ---- canonical figures
- * ------------------------------------------------------------------------------- */
+/* ---- canonical figures ---------------------------------------------------------------------- */
 
 START_TEST(canonical_figures_have_21_bits_rounded_up) {
   ck_assert(measure_canonical(0) == 0 && measure_canonical(INFINITY) == INFINITY);
