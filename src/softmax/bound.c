@@ -201,7 +201,7 @@ static double weight_error(const room_machine *machine, const row_model *model,
 static void perturb(double *sink_g, double *least, softmax_second *second,
                     const room_machine *machine, const row_model *model, const softmax_pack *pack,
                     const softmax_row_terms *terms) {
-  double p = second->sink_weight, t = second->state.c[0];
+  double p = second->sink_weight, t = second->sink_size;
   double delta = weight_error(machine, model, pack, second->state.shift[0], second->largest, t, 0);
   *sink_g = p > 0 ? p * expm1(delta) : 0;
   *least = p > 0 ? p * exp(-delta) : 0;

@@ -23,10 +23,13 @@
  *      |x^ - x| <= (1 + 2^-8) [rho (A + |x^|) + g(nO) A + g(nW) |x^| + u |x^|] + tail + (N + 2)
  * 2^-1073, the factor absorbing products of the terms and A, x against A^, x^.
  * 4. lse = m + log W: rho + g(nW) + N 2^-96 from W, 2^-51 (1 + |log W|) from log64, one rounding.
- * 5. Conditioning: A^, C^ = sum p t, M^ = sum p t v carry relative errors
- *    kappa = 2 rho + g(nO) + g(nW) + 4u and, with t, kappa_t = kappa + g(d+8) (+ the relative error
- *    of sech^2, 3 E / cap + 300 u, under a softcap) against sum p t |v| <= B = min(C max|v|, R A).
- *    S = sum p t |v - x| lies between |M - x C| and min(B + |x| C, R (A + |x|)).
+ * 5. Conditioning, in float (u_f = 2^-24): w, w t and |v| or |v - x| are rounded, t is a float dot
+ *    product, sums have the depth of step 3: relative errors below
+ *      kappa = 2 rho + (d + 16 + 32 + 8 + 16 + 4 + blocks + 10) u_f (1 + 2^-10) + size_error
+ *    of A, C, S; what |v - x| loses by rounding v and x adds 2 u_f (B + |x| C) to S, B = min(C
+ *    max|v|, R A) >= sum p t |v|; the uncertainty of x adds radius C. Weights below e^-86 are
+ * dropped and products of floats underflow: N 2^-118 max|v| in A, times R in S. Values are packed
+ * between 1 and 2 at most, so nothing overflows as long as R and |k| stay below 2^60.
  *
  * Whatever overflows or exceeds its requirement gets an infinite radius: the next tier decides. */
 #include <float.h>
@@ -40,7 +43,7 @@
 attest_status softmax_enclose_open(void **work, const attest_problem *problem,
                                    const problem_slice *slice, unsigned want, attest_error *error) {
   softmax_pack *pack = NULL;
-  int condition = (want & (WANT_CONDITION | WANT_THEORY)) != 0;
+  int condition = (want & WANT_CONDITION) != 0;
   attest_status status = softmax_pack_open(&pack, problem, slice, 1, condition, error);
   *work = pack;
   return status;
@@ -154,55 +157,87 @@ double softmax_largest_value(const softmax_pack *pack, const softmax_row_terms *
   return largest;
 }
 
-/* Steps 3 and 5 of the derivation for component c of row r of the state. */
-static element enclose_element(const softmax_state_f64 *state, const softmax_pack *pack,
-                               const softmax_row_terms *terms, int64_t r, int64_t c) {
-  int64_t at = r * pack->dv_pad + c;
-  double w = state->sum[r], v_max = softmax_largest_value(pack, terms, c);
-  double tail = softmax_tail(terms, v_max);
-  double kappa = 2 * terms->rho + terms->out_error + terms->sum_error + 4 * 0x1p-53;
-  element e;
-  e.x = state->out[at] / w;
-  e.a_hi = v_max;
-  e.a_lo = 0;
-  if (pack->condition) {
-    double a = state->a[at] / w;
-    e.a_hi = a * (1 + kappa) * (1 + 0x1p-50) + tail;
-    e.a_lo = fmax(0, a * (1 - kappa) * (1 - 0x1p-50) - tail);
-  }
-  double x = fabs(e.x);
-  e.radius = softmax_radius(terms, e.a_hi, x, tail);
+/* The row's terms in float, normalised by nothing yet; kept is NULL without condition. */
+typedef struct {
+  const softmax_state_f64 *state;
+  const softmax_condition *kept;
+  const softmax_pack *pack;
+  const softmax_row_terms *terms;
+  int64_t r;      /* row of the state */
+  double kappa;   /* step 5 */
+  double c_off;   /* what underflow does to C */
+  double c_hi;    /* C from above */
+  int measurable; /* step 5 applies */
+} row_view;
+
+static row_view view_row(const softmax_state_f64 *state, const softmax_condition *kept,
+                         const softmax_pack *pack, const softmax_row_terms *terms, int64_t r) {
+  row_view view = {.state = state, .kept = kept, .pack = pack, .terms = terms, .r = r};
+  if (!kept) return view;
+  double depth = (double)pack->slice.d + 86 + terms->blocks;
+  view.kappa = 2 * terms->rho + depth * 0x1p-24 * (1 + 0x1p-10) + terms->size_error;
+  view.c_off = terms->keys * 0x1p-118 * terms->reach +
+               (terms->keys + (double)pack->slice.d + 2) * 0x1p-140 *
+                   (1 + fabs(pack->scale) * terms->query_norm + terms->key_norm);
+  view.c_hi = kept->c[r] / state->sum[r] * (1 + view.kappa) * (1 + 0x1p-50) + view.c_off;
+  view.measurable = view.kappa <= 0x1p-4 && terms->reach <= 0x1p60 && terms->key_norm <= 0x1p60 &&
+                    isfinite(view.c_hi);
+  return view;
+}
+
+/* Step 5 for A: replaces the bounds 0 and max |v|. */
+static void measure_a(element *e, const row_view *view, int64_t c, double v_max) {
+  double unit = view->pack->value_scale_f32 * view->state->sum[view->r];
+  double a = (double)view->kept->a[view->r * view->pack->dv_pad_f32 + c] / unit;
+  double tail = view->terms->keys * (0x1p-118 * v_max + 0x1p-146 / view->pack->value_scale_f32);
+  e->a_hi = fmin(e->a_hi, a * (1 + view->kappa) * (1 + 0x1p-50) + tail);
+  e->a_lo = fmax(0, a * (1 - view->kappa) * (1 - 0x1p-50) - tail);
+}
+
+/* Step 5 for S. */
+static void measure_s(element *e, const row_view *view, int64_t c, double v_max) {
+  double sum = view->state->sum[view->r], x = fabs(e->x), reach = view->terms->reach;
+  double s = (double)view->kept->s[view->r * view->pack->dv_pad_f32 + c] /
+                 (view->pack->value_scale_f32 * sum) +
+             view->kept->sink[view->r] / sum * x;
+  double values = fmin(view->c_hi * v_max, reach * e->a_hi);
+  double off = view->kappa * s + 0x1p-23 * (1 + 0x1p-10) * (values + x * view->c_hi) +
+               e->radius * view->c_hi + view->c_off * (v_max + x) +
+               (view->c_hi + view->terms->keys) * 0x1p-146 / view->pack->value_scale_f32;
+  e->s_lo = fmax(0, (s - off * (1 + 0x1p-20)) * (1 - 0x1p-50));
+  e->s_hi = (s + off * (1 + 0x1p-20)) * (1 + 0x1p-50);
+  if (!(e->s_hi >= 0)) e->s_hi = INFINITY;
+  if (!(e->s_lo >= 0)) e->s_lo = 0;
+}
+
+/* Steps 3 and 5 for component c. */
+static element enclose_element(const row_view *view, int64_t c) {
+  const softmax_row_terms *terms = view->terms;
+  double v_max = softmax_largest_value(view->pack, terms, c), tail = softmax_tail(terms, v_max);
+  element e = {.x = view->state->out[view->r * view->pack->dv_pad + c] / view->state->sum[view->r],
+               .a_hi = v_max,
+               .s_hi = INFINITY};
+  if (view->measurable) measure_a(&e, view, c, v_max);
+  e.radius = softmax_radius(terms, e.a_hi, fabs(e.x), tail);
   if (!isfinite(e.x) || !isfinite(e.radius)) return unknown;
-  e.s_lo = 0;
-  e.s_hi = INFINITY;
-  if (!pack->condition) return e;
-  double kappa_t = kappa + terms->size_error, c_hat = state->c[r] / w;
-  double c_hi = c_hat * (1 + kappa_t) * (1 + 0x1p-50) + tail;
-  double spread = fmin(c_hi * v_max, terms->reach * e.a_hi) * (1 + 0x1p-50);
-  double off = kappa_t * spread + e.radius * c_hi + (kappa_t + 4 * 0x1p-53) * x * c_hi +
-               2 * terms->reach * tail;
-  e.s_lo = fmax(0, (fabs(state->tv[at] / w - e.x * c_hat) - off * (1 + 0x1p-20)) * (1 - 0x1p-50));
-  x += e.radius;
-  e.s_hi = fmin(spread + x * c_hi, terms->reach * (e.a_hi + x)) * (1 + 0x1p-40);
-  if (!(e.s_hi >= 0)) e.s_hi = INFINITY;
-  if (!(e.s_lo >= 0)) e.s_lo = 0;
+  if (view->measurable) measure_s(&e, view, c, v_max);
   return e;
 }
 
 /* Step 4. */
-static element enclose_lse(const softmax_state_f64 *state, const softmax_pack *pack,
-                           const softmax_row_terms *terms, int64_t r) {
-  double logarithm = log64(state->sum[r]);
-  element e;
-  e.x = state->shift[r] + logarithm;
+static element enclose_lse(const row_view *view) {
+  const softmax_row_terms *terms = view->terms;
+  double logarithm = log64(view->state->sum[view->r]);
+  element e = {.x = view->state->shift[view->r] + logarithm, .s_hi = INFINITY};
   e.radius = (1 + 0x1p-8) * (terms->rho + terms->sum_error + terms->keys * 0x1p-96 +
                              0x1p-51 * (1 + fabs(logarithm)) + 0x1p-53 * fabs(e.x));
-  double kappa_t = 2 * terms->rho + 2 * terms->sum_error + terms->size_error + 4 * 0x1p-53;
-  double c = pack->condition ? state->c[r] / state->sum[r] : 0,
-         c_off = c * kappa_t + 0x1p-90 * terms->reach * terms->keys;
-  e.s_lo = fmax(0, c - c_off);
-  e.s_hi = pack->condition ? c + c_off : INFINITY;
-  if (pack->problem->values.lse_base == 2) {
+  if (view->measurable) {
+    e.s_hi = view->c_hi;
+    e.s_lo = fmax(0, view->kept->c[view->r] / view->state->sum[view->r] * (1 - view->kappa) *
+                             (1 - 0x1p-50) -
+                         view->c_off);
+  }
+  if (view->pack->problem->values.lse_base == 2) {
     e.x *= EXP64_LOG2E;
     e.radius = 1.5 * e.radius + 0x1p-51 * fabs(e.x);
     e.s_lo *= EXP64_LOG2E * (1 - 0x1p-50);
@@ -239,28 +274,28 @@ static int put_special(room_cells *cells, double *value, const softmax_pack *pac
   return kind;
 }
 
-static void row_out(room_block *block, const softmax_state_f64 *state, const softmax_pack *pack,
-                    const softmax_row_terms *terms, int64_t r, int64_t at, double *value) {
+static void row_out(room_block *block, const row_view *view, int64_t at, double *value) {
+  const softmax_pack *pack = view->pack;
   room_cells *cells = &block->out;
-  int special = pack->has_nonfinite || !(state->sum[r] > 0);
+  int special = pack->has_nonfinite || !(view->state->sum[view->r] > 0);
   memset(cells->class + at * cells->width, EXACT_FINITE, (size_t)cells->width);
   if (special &&
       put_special(cells, value, pack, block->row + at, at * cells->width, OUTPUT_OUT) != 1)
     return;
   for (int64_t c = 0; c < cells->width; c++) {
-    element e = terms->usable ? enclose_element(state, pack, terms, r, c) : unknown;
+    element e = view->terms->usable ? enclose_element(view, c) : unknown;
     put(cells, at * cells->width + c, &e);
   }
 }
 
-static void row_lse(room_block *block, const softmax_state_f64 *state, const softmax_pack *pack,
-                    const softmax_row_terms *terms, int64_t r, int64_t at) {
+static void row_lse(room_block *block, const row_view *view, int64_t at) {
+  const softmax_pack *pack = view->pack;
   room_cells *cells = &block->lse;
   double value;
-  int special = pack->has_nonfinite || !(state->sum[r] > 0);
+  int special = pack->has_nonfinite || !(view->state->sum[view->r] > 0);
   cells->class[at] = EXACT_FINITE;
   if (special && put_special(cells, &value, pack, block->row + at, at, OUTPUT_LSE) != 1) return;
-  element e = terms->usable ? enclose_lse(state, pack, terms, r) : unknown;
+  element e = view->terms->usable ? enclose_lse(view) : unknown;
   put(cells, at, &e);
 }
 
@@ -279,28 +314,57 @@ static void unknown_rows(room_block *block, unsigned want) {
     block->reach[i] = INFINITY;
 }
 
+/* Working memory of one call. */
+typedef struct {
+  softmax_state_f64 state;
+  softmax_condition kept;
+  softmax_second second;
+  double *value;
+} scratch;
+
+static void scratch_close(scratch *s) {
+  softmax_second_close(&s->second);
+  softmax_condition_close(&s->kept);
+  softmax_state_close_f64(&s->state);
+  free(s->value);
+}
+
+static int scratch_open(scratch *s, const softmax_pack *pack, unsigned want) {
+  memset(s, 0, sizeof *s);
+  s->value = malloc(((size_t)pack->slice.dv + 1) * sizeof *s->value);
+  if (!s->value || softmax_state_open_f64(&s->state, pack, NULL) != ATTEST_OK) return 0;
+  if (pack->condition && softmax_condition_open(&s->kept, pack, NULL) != ATTEST_OK) return 0;
+  return !(want & WANT_THEORY) || softmax_second_open(&s->second, pack);
+}
+
+static void enclose_rows(room_block *block, scratch *s, const softmax_pack *pack, int64_t at,
+                         int64_t rows, unsigned want) {
+  if (pack->condition)
+    softmax_pass_condition(&s->kept, &s->state, pack, block->row + at, rows);
+  else
+    softmax_pass_f64(&s->state, pack, block->row + at, rows);
+  for (int64_t r = 0; r < rows; r++) {
+    softmax_row_terms terms;
+    softmax_terms_of_row(&terms, pack, block->row + at + r);
+    softmax_terms_finish(&terms, s->state.rescaled[r]);
+    row_view view = view_row(&s->state, pack->condition ? &s->kept : NULL, pack, &terms, r);
+    if (block->reach) block->reach[at + r] = terms.reach;
+    if (want & WANT_OUT) row_out(block, &view, at + r, s->value);
+    if (want & WANT_LSE) row_lse(block, &view, at + r);
+    if (want & WANT_THEORY) softmax_theory_row(block, &s->second, pack, at + r, want);
+  }
+}
+
 void softmax_enclose_rows(room_block *block, const void *work, unsigned want) {
   const softmax_pack *pack = work;
-  softmax_state_f64 state;
-  softmax_second second = {0};
-  double *value = malloc(((size_t)pack->slice.dv + 1) * sizeof *value);
-  int ready = softmax_state_open_f64(&state, pack, NULL) == ATTEST_OK && value;
-  if (ready && (want & WANT_THEORY)) ready = softmax_second_open(&second, pack);
-  if (!ready) unknown_rows(block, want);
-  for (int64_t at = 0; ready && at < block->rows; at += PASS_ROWS) {
-    int64_t rows = block->rows - at < PASS_ROWS ? block->rows - at : PASS_ROWS;
-    softmax_pass_f64(&state, pack, block->row + at, rows);
-    for (int64_t r = 0; r < rows; r++) {
-      softmax_row_terms terms;
-      softmax_terms_of_row(&terms, pack, block->row + at + r);
-      softmax_terms_finish(&terms, state.rescaled[r]);
-      if (block->reach) block->reach[at + r] = terms.reach;
-      if (want & WANT_OUT) row_out(block, &state, pack, &terms, r, at + r, value);
-      if (want & WANT_LSE) row_lse(block, &state, pack, &terms, r, at + r);
-      if (want & WANT_THEORY) softmax_theory_row(block, &second, pack, at + r, want);
-    }
+  scratch s;
+  if (!scratch_open(&s, pack, want)) {
+    unknown_rows(block, want);
+    scratch_close(&s);
+    return;
   }
-  softmax_second_close(&second);
-  softmax_state_close_f64(&state);
-  free(value);
+  for (int64_t at = 0; at < block->rows; at += PASS_ROWS)
+    enclose_rows(block, &s, pack, at, block->rows - at < PASS_ROWS ? block->rows - at : PASS_ROWS,
+                 want);
+  scratch_close(&s);
 }

@@ -23,9 +23,9 @@ static void *allocate(int64_t count, size_t size) {
 void softmax_pack_close(softmax_pack *pack) {
   if (!pack) return;
   free(pack->keys);
-  free(pack->keys_abs);
   free(pack->values);
-  free(pack->values_abs);
+  free(pack->keys_f32);
+  free(pack->values_f32);
   free(pack->key_norm);
   free(pack->value_max);
   free(pack);
@@ -57,7 +57,7 @@ static void pack_keys(softmax_pack *pack, double *x) {
     double squares = 0;
     for (int64_t i = 0; i < d; i++) {
       put(pack->keys, pack->is_double, at + i * PASS_PANEL, x[i]);
-      if (pack->condition) put(pack->keys_abs, pack->is_double, at + i * PASS_PANEL, fabs(x[i]));
+      if (pack->condition) pack->keys_f32[at + i * PASS_PANEL] = (float)x[i];
       squares = enclosure_add_up(squares, enclosure_mul_up(x[i], x[i]));
     }
     double norm = enclosure_up(sqrt(squares)), *largest = pack->key_norm + j / PASS_KEYS;
@@ -82,7 +82,8 @@ static void pack_values(softmax_pack *pack, double *x) {
     double *largest = pack->value_max + j / PASS_KEYS * dv;
     for (int64_t c = 0; c < dv; c++) {
       put(pack->values, pack->is_double, j * pack->dv_pad + c, x[c] * pack->value_scale);
-      if (pack->condition) put(pack->values_abs, pack->is_double, j * pack->dv_pad + c, fabs(x[c]));
+      if (pack->condition)
+        pack->values_f32[j * pack->dv_pad_f32 + c] = (float)(x[c] * pack->value_scale_f32);
       largest[c] = fabs(x[c]) > largest[c] ? fabs(x[c]) : largest[c];
     }
   }
@@ -123,12 +124,14 @@ static void set_parameters(softmax_pack *pack) {
                      pack->slice.mask.data || pack->slice.has_slope;
 }
 
-/* Float sums of values beyond 2^64 could overflow before they are divided: pack them smaller. */
-static void set_value_scale(softmax_pack *pack, double *x) {
-  pack->value_scale = 1;
-  if (pack->is_double) return;
+/* Float sums of values beyond 2^64 could overflow before they are divided: pack them smaller. For
+ * the terms of the backward error the largest value is brought to [1, 2). */
+static void set_value_scales(softmax_pack *pack, double *x) {
+  pack->value_scale = pack->value_scale_f32 = 1;
+  if (pack->is_double && !pack->condition) return;
   double largest = largest_value(pack, x);
-  if (largest > 0x1p64) pack->value_scale = ldexp(1, 64 - ilogb(largest));
+  if (pack->condition && largest > 0) pack->value_scale_f32 = ldexp(1, -ilogb(largest));
+  if (!pack->is_double && largest > 0x1p64) pack->value_scale = ldexp(1, 64 - ilogb(largest));
 }
 
 static int pack_allocate(softmax_pack *pack) {
@@ -144,9 +147,9 @@ static int pack_allocate(softmax_pack *pack) {
   pack->value_max = allocate(pack->blocks * dv, sizeof(double));
   int ok = pack->keys && pack->values && pack->key_norm && pack->value_max;
   if (!ok || !pack->condition) return ok;
-  pack->keys_abs = allocate(key_elements, size);
-  pack->values_abs = allocate(value_elements, size);
-  return pack->keys_abs && pack->values_abs;
+  pack->keys_f32 = allocate(key_elements, sizeof(float));
+  pack->values_f32 = allocate(keys * pack->dv_pad_f32, sizeof(float));
+  return pack->keys_f32 && pack->values_f32;
 }
 
 attest_status softmax_pack_open(softmax_pack **result, const attest_problem *problem,
@@ -163,6 +166,7 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
     pack->condition = condition;
     pack->blocks = (slice->nk + PASS_KEYS - 1) / PASS_KEYS;
     pack->dv_pad = round_up(slice->dv, is_double ? 8 : 16);
+    pack->dv_pad_f32 = round_up(slice->dv, 16);
   }
   if (!pack || !x || !pack_allocate(pack)) {
     free(x);
@@ -172,7 +176,7 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
                        (long long)slice->nk, (long long)slice->d, (long long)slice->dv);
   }
   set_parameters(pack);
-  set_value_scale(pack, x);
+  set_value_scales(pack, x);
   pack_keys(pack, x);
   pack_values(pack, x);
   scan_unpacked(pack, x);
@@ -198,35 +202,57 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
   attest_status softmax_state_open_##suffix(softmax_state_##suffix *state,                         \
                                             const softmax_pack *pack, attest_error *error) {       \
     int64_t query = round_up(PASS_ROWS * pack->slice.d, 16), wide = PASS_ROWS * pack->dv_pad;      \
-    int64_t score = PASS_ROWS * PASS_KEYS, copies = pack->condition ? 1 : 0;                       \
-    int64_t total = (query + score + 2 * wide) + copies * (query + score + 4 * wide);              \
+    int64_t score = PASS_ROWS * PASS_KEYS;                                                         \
     memset(state, 0, sizeof *state);                                                               \
-    real *at = state->memory = allocate(total, sizeof(real));                                      \
+    real *at = state->memory = allocate(2 * (query + score + wide), sizeof(real));                 \
     state->bias = allocate(PASS_KEYS, sizeof(double));                                             \
     if (!state->memory || !state->bias) {                                                          \
       softmax_state_close_##suffix(state);                                                         \
       return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: a block of %d rows",            \
                          PASS_ROWS);                                                               \
     }                                                                                              \
-    state->query = at, at += query;                                                                \
-    state->score = at, at += score;                                                                \
-    state->chain_out = at, at += wide;                                                             \
-    state->out = at, at += wide;                                                                   \
-    if (!pack->condition) {                                                                        \
-      state->size = state->score; /* never read */                                                 \
-      return ATTEST_OK;                                                                            \
-    }                                                                                              \
-    state->query_abs = at, at += query;                                                            \
-    state->size = at, at += score;                                                                 \
-    state->chain_a = at, at += wide;                                                               \
-    state->chain_tv = at, at += wide;                                                              \
-    state->a = at, at += wide;                                                                     \
-    state->tv = at;                                                                                \
+    state->query = at;                                                                             \
+    state->query_abs = state->query + query;                                                       \
+    state->score = state->query_abs + query;                                                       \
+    state->size = state->score + score;                                                            \
+    state->chain = state->size + score;                                                            \
+    state->out = state->chain + wide;                                                              \
     return ATTEST_OK;                                                                              \
   }
 
 STATE(float, f32)
 STATE(double, f64)
+
+attest_status softmax_condition_open(softmax_condition *kept, const softmax_pack *pack,
+                                     attest_error *error) {
+  int64_t query = round_up(PASS_ROWS * pack->slice.d, 16), wide = PASS_ROWS * pack->dv_pad_f32;
+  kept->stride = pack->blocks * PASS_KEYS;
+  int64_t scores = PASS_ROWS * kept->stride;
+  float *at = kept->memory = allocate(query + 2 * scores + 4 * wide, sizeof(float));
+  if (!at)
+    return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: weights of %d rows", PASS_ROWS);
+  kept->query = at;
+  kept->weights = kept->query + query;
+  kept->sized = kept->weights + scores;
+  kept->chain = kept->sized + scores;
+  kept->a = kept->chain + wide;
+  kept->s = kept->a + wide;
+  kept->center = kept->s + wide;
+  return ATTEST_OK;
+}
+
+void softmax_condition_close(softmax_condition *kept) {
+  free(kept->memory);
+  kept->memory = NULL;
+}
+
+ISA_DECLARE(void, softmax_pass_condition,
+            (softmax_condition * kept, softmax_state_f64 *state, const softmax_pack *pack,
+             int64_t row, int64_t rows));
+void softmax_pass_condition(softmax_condition *kept, softmax_state_f64 *state,
+                            const softmax_pack *pack, int64_t row, int64_t rows) {
+  ISA_DISPATCH(softmax_pass_condition)(kept, state, pack, row, rows);
+}
 
 ISA_DECLARE(void, softmax_row_scores,
             (double *score, double *size, softmax_state_f64 *state, const softmax_pack *pack,

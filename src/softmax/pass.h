@@ -9,9 +9,10 @@
  *   sum += w                 16 interleaved chains a block, a tree, then the running sum
  *   out += w v               chains of PASS_CHAIN keys, summed a block of PASS_KEYS, then in total
  *
- * and with condition also a = sum w |v|, c = sum w t, tv = sum w t v with t the absolute score. The
- * order of operations does not depend on the instruction set, on the number of threads or on the
- * rows computed beside a row. */
+ * The order of operations does not depend on the instruction set, on the number of threads or on
+ * the rows computed beside a row. In double the pass can go on (softmax_pass_condition) to the
+ * terms of the backward error, A = sum p |v| and S = sum p t |v - x| with t the absolute score, in
+ * float. */
 #ifndef ATTEST_SOFTMAX_PASS_H
 #define ATTEST_SOFTMAX_PASS_H
 
@@ -35,14 +36,20 @@ typedef struct {
   const attest_problem *problem;
   problem_slice slice;
   int is_double, condition;
-  int64_t blocks;            /* of PASS_KEYS keys */
-  int64_t dv_pad;            /* dv rounded up to 64 bytes */
-  void *keys, *keys_abs;     /* [blocks * PASS_KEYS / PASS_PANEL][d][PASS_PANEL] */
-  void *values, *values_abs; /* [blocks * PASS_KEYS][dv_pad] */
-  double *key_norm;          /* a block: largest |k|_2, from above */
-  double *value_max;         /* [block][dv]: largest |v_c| */
-  int has_nonfinite;         /* somewhere in q, k, v or bias */
-  double value_scale;        /* float only: values are packed times this power of two */
+  int64_t blocks;     /* of PASS_KEYS keys */
+  int64_t dv_pad;     /* dv rounded up to 64 bytes */
+  void *keys;         /* [blocks * PASS_KEYS / PASS_PANEL][d][PASS_PANEL] */
+  void *values;       /* [blocks * PASS_KEYS][dv_pad], times value_scale */
+  double *key_norm;   /* a block: largest |k|_2, from above */
+  double *value_max;  /* [block][dv]: largest |v_c| */
+  double value_scale; /* a power of two: float sums must not overflow; 1 in double */
+  int has_nonfinite;  /* somewhere in q, k, v or bias */
+
+  /* With condition (double only): the same in float. */
+  float *keys_f32, *values_f32; /* values_f32: times value_scale_f32, so that they are at most 2 */
+  int64_t dv_pad_f32;
+  double value_scale_f32;
+
   /* Parameters as doubles, with absolute errors. */
   double scale, scale_error, softcap, inverse_temperature, inverse_temperature_error;
   int has_softcap, has_temperature, has_extras; /* extras: anything but a plain visible range */
@@ -57,12 +64,13 @@ void softmax_pack_close(softmax_pack *pack);
 /* Working memory and results of one block of rows. */
 #define SOFTMAX_STATE(real, suffix)                                                                \
   typedef struct {                                                                                 \
-    real *query, *query_abs;              /* [PASS_ROWS][d], scaled */                             \
-    real *score, *size;                   /* [PASS_ROWS][PASS_KEYS]: s then w; t then w t */       \
-    real *chain_out, *chain_a, *chain_tv; /* [PASS_ROWS][dv_pad]: sums of one block of keys */     \
-    real *out, *a, *tv;                   /* [PASS_ROWS][dv_pad] */                                \
-    double *bias;                         /* [PASS_KEYS] */                                        \
-    real shift[PASS_ROWS], sum[PASS_ROWS], c[PASS_ROWS];                                           \
+    real *query, *query_abs; /* [PASS_ROWS][d], scaled */                                          \
+    real *score, *size;      /* [PASS_ROWS][PASS_KEYS]: s then w; t where asked for */             \
+    real *chain;             /* [PASS_ROWS][dv_pad]: sums of one block of keys */                  \
+    real *out;               /* [PASS_ROWS][dv_pad] */                                             \
+    double *bias;            /* [PASS_KEYS] */                                                     \
+    real shift[PASS_ROWS], sum[PASS_ROWS];                                                         \
+    real moved[PASS_ROWS];   /* what the last block multiplied earlier weights with */             \
     int rescaled[PASS_ROWS]; /* 1: the shift moved after keys had been summed */                   \
     int64_t lo[PASS_ROWS], hi[PASS_ROWS];                                                          \
     void *memory;                                                                                  \
@@ -70,14 +78,31 @@ void softmax_pack_close(softmax_pack *pack);
   attest_status softmax_state_open_##suffix(softmax_state_##suffix *state,                         \
                                             const softmax_pack *pack, attest_error *error);        \
   void softmax_state_close_##suffix(softmax_state_##suffix *state);                                \
-  /* Rows row .. row + rows - 1, rows <= PASS_ROWS. out, a, tv are left unnormalised. */           \
+  /* Rows row .. row + rows - 1, rows <= PASS_ROWS. out is left unnormalised. */                   \
   void softmax_pass_##suffix(softmax_state_##suffix *state, const softmax_pack *pack, int64_t row, \
                              int64_t rows)
 
 SOFTMAX_STATE(float, f32);
 SOFTMAX_STATE(double, f64);
 
-/* Second passes over one row, in double with condition. Scores and absolute scores of the keys that
+/* What the double pass keeps for the terms of the backward error, linear in the keys. */
+typedef struct {
+  int64_t stride;                /* keys of a row: blocks * PASS_KEYS */
+  float *query;                  /* [PASS_ROWS][d]: |scale q| */
+  float *weights, *sized;        /* [PASS_ROWS][stride]: w, w t */
+  float *chain, *a, *s, *center; /* [PASS_ROWS][dv_pad_f32]: unnormalised, times value_scale_f32 */
+  double c[PASS_ROWS];           /* sum w t, the sink's included */
+  double sink[PASS_ROWS];        /* w t of the sink, whose value is 0: not in s */
+  void *memory;
+} softmax_condition;
+attest_status softmax_condition_open(softmax_condition *kept, const softmax_pack *pack,
+                                     attest_error *error);
+void softmax_condition_close(softmax_condition *kept);
+/* The double pass, then a, s, c. */
+void softmax_pass_condition(softmax_condition *kept, softmax_state_f64 *state,
+                            const softmax_pack *pack, int64_t row, int64_t rows);
+
+/* Second passes over one row, in double. Scores and absolute scores of the keys that
  * the row's range leaves (arrays of blocks * PASS_KEYS; hidden keys: -infinity, 0). */
 void softmax_row_scores(double *score, double *size, softmax_state_f64 *state,
                         const softmax_pack *pack, int64_t row);

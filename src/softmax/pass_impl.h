@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The pass of pass.h for one type: REAL, VEC (its vector), NAME(x) (x with the type's suffix) and
- * LIMIT_TANH are set by pass_isa.c, which includes this file once for float and once for double. */
+/* The pass of pass.h for one type. pass_isa.c includes this file once for float and once for
+ * double, with REAL (the type), VEC (its vector), NAME(x) (x with the type's suffix) and LOAD
+ * (reads elements of a tensor) defined. */
 
 #define OP2(vec, op) vec##_##op
 #define OP1(vec, op) OP2(vec, op)
@@ -9,61 +10,9 @@
 /* Vectors of B held in registers beside PASS_TILE rows of accumulators. */
 #define WIDTH (ISA_BYTES == 64 ? 4 : 2)
 
-/* c[r][v] (+)= sum over k = 0 .. steps-1, in this order, of a[r][k] b[k][v]; r < PASS_TILE, v over
- * `width` vectors. */
-ISA_INLINE void NAME(tile)(REAL *c, int64_t c_stride, const REAL *a, int64_t a_stride,
-                           const REAL *b, int64_t b_stride, int64_t steps, int add,
-                           const int width) {
-  VEC sum[PASS_TILE][4];
-#pragma GCC unroll 6
-  for (int r = 0; r < PASS_TILE; r++)
-#pragma GCC unroll 4
-    for (int v = 0; v < width; v++)
-      sum[r][v] = (VEC){0};
-  for (int64_t k = 0; k < steps; k++) {
-    VEC bk[4];
-#pragma GCC unroll 4
-    for (int v = 0; v < width; v++)
-      bk[v] = OP(load)(b + k * b_stride + v * LANES);
-#pragma GCC unroll 6
-    for (int r = 0; r < PASS_TILE; r++) {
-      VEC ark = OP(set1)(a[r * a_stride + k]);
-#pragma GCC unroll 4
-      for (int v = 0; v < width; v++)
-        sum[r][v] = OP(fma)(ark, bk[v], sum[r][v]);
-    }
-  }
-#pragma GCC unroll 6
-  for (int r = 0; r < PASS_TILE; r++)
-#pragma GCC unroll 4
-    for (int v = 0; v < width; v++) {
-      REAL *to = c + r * c_stride + v * LANES;
-      OP(store)(to, add ? OP(load)(to) + sum[r][v] : sum[r][v]);
-    }
-}
+#include "tile_impl.h"
 
-/* The same over `vectors` vectors, as many as it takes. */
-static void NAME(tiles)(REAL *c, int64_t c_stride, const REAL *a, int64_t a_stride, const REAL *b,
-                        int64_t b_stride, int64_t steps, int add, int64_t vectors) {
-  int64_t v = 0;
-  for (; v + WIDTH <= vectors; v += WIDTH)
-    NAME(tile)(c + v * LANES, c_stride, a, a_stride, b + v * LANES, b_stride, steps, add, WIDTH);
-  switch (vectors - v) {
-  case 3:
-    NAME(tile)(c + v * LANES, c_stride, a, a_stride, b + v * LANES, b_stride, steps, add, 3);
-    break;
-  case 2:
-    NAME(tile)(c + v * LANES, c_stride, a, a_stride, b + v * LANES, b_stride, steps, add, 2);
-    break;
-  case 1:
-    NAME(tile)(c + v * LANES, c_stride, a, a_stride, b + v * LANES, b_stride, steps, add, 1);
-    break;
-  default:
-    break;
-  }
-}
-
-/* Scaled queries, absolute values, visible ranges, empty sums (or the sink's). */
+/* Scaled queries, visible ranges, empty sums (or the sink's). */
 static void NAME(begin)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
                         int64_t rows) {
   const problem_slice *slice = &pack->slice;
@@ -78,20 +27,15 @@ static void NAME(begin)(NAME(softmax_state) * state, const softmax_pack *pack, i
     }
     for (int64_t i = 0; i < d; i++) {
       q[i] = r < rows ? q[i] * scale : 0;
-      if (pack->condition) state->query_abs[r * d + i] = q[i] < 0 ? -q[i] : q[i];
+      state->query_abs[r * d + i] = q[i] < 0 ? -q[i] : q[i];
     }
     REAL sink = (REAL)slice->sink;
     if (pack->has_temperature) sink *= (REAL)pack->inverse_temperature;
     state->shift[r] = slice->has_sink ? sink : (REAL)-INFINITY;
     state->sum[r] = slice->has_sink;
-    state->c[r] = slice->has_sink ? (sink < 0 ? -sink : sink) : 0;
     state->rescaled[r] = 0;
   }
   memset(state->out, 0, (size_t)stored * sizeof(REAL));
-  if (pack->condition) {
-    memset(state->a, 0, (size_t)stored * sizeof(REAL));
-    memset(state->tv, 0, (size_t)stored * sizeof(REAL));
-  }
 }
 
 /* Softcap: s <- cap tanh(s / cap), t <- t sech^2 + |s|, with sech^2 = 4e / (1 + e)^2, e = e^-2|y|.
@@ -110,12 +54,11 @@ static void NAME(cap)(REAL *s, REAL *t, const softmax_pack *pack, int64_t n) {
 }
 
 /* Softcap, bias, slope and temperature for keys key + from .. key + to - 1; -infinity where the
- * mask hides. */
+ * mask hides. t: absolute scores, or NULL. */
 static void NAME(finish)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
-                         int64_t r, int64_t key, int64_t from, int64_t to) {
+                         int64_t r, int64_t key, int64_t from, int64_t to, REAL *t) {
   const problem_slice *slice = &pack->slice;
   REAL *s = state->score + r * PASS_KEYS;
-  REAL *t = pack->condition ? state->size + r * PASS_KEYS : NULL;
   int64_t first = state->lo[r] - key, end = state->hi[r] - key;
   if (first < 0) first = 0;
   if (end > PASS_KEYS) end = PASS_KEYS;
@@ -190,43 +133,31 @@ static void NAME(move_shift)(NAME(softmax_state) * state, const softmax_pack *pa
     state->rescaled[r] = 1;
   }
   state->shift[r] = maximum;
+  state->moved[r] = factor;
   state->sum[r] *= factor;
-  state->c[r] *= factor;
-  for (int64_t i = 0; i < pack->dv_pad; i++) {
+  for (int64_t i = 0; i < pack->dv_pad; i++)
     state->out[r * pack->dv_pad + i] *= factor;
-    if (pack->condition) {
-      state->a[r * pack->dv_pad + i] *= factor;
-      state->tv[r * pack->dv_pad + i] *= factor;
-    }
-  }
 }
 
-/* Weights of one row for one block of keys, its normaliser, and with condition w t. */
+/* Weights of one row for one block of keys, and their share of the normaliser. */
 static void NAME(weigh)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t r,
                         int64_t from, int64_t to) {
   REAL *s = state->score + r * PASS_KEYS;
   REAL maximum = NAME(largest)(s, from, to);
+  state->moved[r] = 1;
   if (maximum > state->shift[r] + (REAL)PASS_SHIFT) NAME(move_shift)(state, pack, r, maximum);
   VEC shift = OP(set1)(state->shift[r] > (REAL)-INFINITY ? state->shift[r] : 0);
-  VEC chain[PASS_LANES / LANES], sized[PASS_LANES / LANES];
+  VEC chain[PASS_LANES / LANES];
   for (int i = 0; i < PASS_LANES / LANES; i++)
-    chain[i] = sized[i] = (VEC){0};
-  REAL *t = state->size + r * PASS_KEYS;
+    chain[i] = (VEC){0};
   for (int64_t j = from; j < to; j += PASS_LANES)
 #pragma GCC unroll 8
     for (int i = 0; i < PASS_LANES / LANES; i++) {
-      REAL *at = s + j + i * LANES;
-      VEC w = OP(exp)(OP(load)(at) - shift);
-      OP(store)(at, w);
+      VEC w = OP(exp)(OP(load)(s + j + i * LANES) - shift);
+      OP(store)(s + j + i * LANES, w);
       chain[i] += w;
-      if (pack->condition) {
-        VEC wt = w * OP(load)(t + j + i * LANES);
-        OP(store)(t + j + i * LANES, wt);
-        sized[i] += wt;
-      }
     }
   state->sum[r] += NAME(tree)(chain);
-  if (pack->condition) state->c[r] += NAME(tree)(sized);
 }
 
 /* to += from over all rows. */
@@ -235,43 +166,44 @@ static void NAME(join)(REAL *to, const REAL *from, int64_t n) {
     OP(store)(to + i, OP(load)(to + i) + OP(load)(from + i));
 }
 
-/* sum += weights times values, keys key .. key + PASS_KEYS - 1, of which only the chains that meet
- * [first, end) matter. */
-static void NAME(gather)(REAL *sum, REAL *block, const REAL *weights, const REAL *values,
-                         const softmax_pack *pack, int64_t rows, int64_t key, int64_t first,
-                         int64_t end) {
-  int64_t dv_pad = pack->dv_pad, started = 0;
+/* sum += weights (rows of `stride`) times values (or |values|), for the chains of keys that meet
+ * [first, end); weights and values start at the same key. */
+static void NAME(gather)(REAL *sum, REAL *block, const REAL *weights, int64_t stride,
+                         const REAL *values, int64_t dv_pad, int64_t rows, int64_t first,
+                         int64_t end, int absolute) {
+  int64_t started = 0;
   for (int64_t at = first / PASS_CHAIN * PASS_CHAIN; at < end; at += PASS_CHAIN, started = 1)
     for (int64_t r = 0; r < rows; r += PASS_TILE)
-      NAME(tiles)
-  (block + r * dv_pad, dv_pad, weights + r * PASS_KEYS + at, PASS_KEYS,
-   values + (key + at) * dv_pad, dv_pad, PASS_CHAIN, started != 0, dv_pad / LANES);
+      (absolute ? NAME(tiles_abs) : NAME(tiles))(
+          block + r * dv_pad, dv_pad, weights + r * stride + at, stride, values + at * dv_pad,
+          dv_pad, PASS_CHAIN, started != 0, dv_pad / LANES);
   if (started) NAME(join)(sum, block, (rows + PASS_TILE - 1) / PASS_TILE * PASS_TILE * dv_pad);
 }
 
-/* Scores (or absolute scores) of all rows against the panels of one block that meet from .. to. */
-static void NAME(products)(REAL *score, const REAL *query, const REAL *keys, int64_t d,
-                           int64_t rows, int64_t from, int64_t to) {
+/* Scores (rows of `stride`) of all rows against the panels from .. to of a block of keys; with
+ * absolute keys where `absolute`. */
+static void NAME(products)(REAL *score, int64_t stride, const REAL *query, const REAL *keys,
+                           int64_t d, int64_t rows, int64_t from, int64_t to, int absolute) {
   for (int64_t at = from; at < to; at += PASS_PANEL)
     for (int64_t r = 0; r < rows; r += PASS_TILE)
-      NAME(tiles)
-  (score + r * PASS_KEYS + at, PASS_KEYS, query + r * d, d, keys + at * d, PASS_PANEL, d, 0,
-   PASS_PANEL / LANES);
+      (absolute ? NAME(tiles_abs) : NAME(tiles))(score + r * stride + at, stride, query + r * d, d,
+                                                 keys + at * d, PASS_PANEL, d, 0,
+                                                 PASS_PANEL / LANES);
 }
 
-/* Finished scores (and absolute scores) of the columns from .. to of the block that starts at
- * `key`. */
+/* Finished scores of the columns from .. to of the block that starts at `key`; absolute scores to
+ * size unless it is NULL. */
 static void NAME(score_block)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
-                              int64_t rows, int64_t key, int64_t from, int64_t to) {
+                              int64_t rows, int64_t key, int64_t from, int64_t to, REAL *size) {
   int64_t d = pack->slice.d;
-  NAME(products)(state->score, state->query, (const REAL *)pack->keys + key * d, d, rows, from, to);
-  if (pack->condition) NAME(products)
-  (state->size, state->query_abs, (const REAL *)pack->keys_abs + key * d, d, rows, from, to);
+  NAME(products)
+  (state->score, PASS_KEYS, state->query, (const REAL *)pack->keys + key * d, d, rows, from, to, 0);
+  if (size) NAME(products)
+  (size, PASS_KEYS, state->query_abs, (const REAL *)pack->keys + key * d, d, rows, from, to, 1);
   for (int64_t r = 0; r < rows; r++) {
-    REAL *s = state->score + r * PASS_KEYS;
-    REAL *t = pack->condition ? state->size + r * PASS_KEYS : NULL;
+    REAL *s = state->score + r * PASS_KEYS, *t = size ? size + r * PASS_KEYS : NULL;
     int64_t start = state->lo[r] > key + from ? state->lo[r] - key : from;
-    if (pack->has_extras) NAME(finish)(state, pack, row + r, r, key, from, to);
+    if (pack->has_extras) NAME(finish)(state, pack, row + r, r, key, from, to, t);
     NAME(hide)(s, t, start, state->hi[r] - key, from, to);
   }
 }
@@ -289,6 +221,21 @@ static void NAME(union_range)(int64_t *lo, int64_t *hi, const NAME(softmax_state
   if (*hi == 0) *lo = 0;
 }
 
+/* The part of a block of keys that all rows together see: [first, end) and the panels that meet
+ * it. */
+typedef struct {
+  int64_t first, end, from, to;
+} NAME(part);
+
+static NAME(part) NAME(part_of)(int64_t lo, int64_t hi, int64_t key) {
+  NAME(part) p;
+  p.first = lo > key ? lo - key : 0;
+  p.end = hi - key < PASS_KEYS ? hi - key : PASS_KEYS;
+  p.from = p.first / PASS_PANEL * PASS_PANEL;
+  p.to = (p.end + PASS_PANEL - 1) / PASS_PANEL * PASS_PANEL;
+  return p;
+}
+
 void ISA(NAME(softmax_pass))(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
                              int64_t rows);
 void ISA(NAME(softmax_pass))(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
@@ -297,19 +244,13 @@ void ISA(NAME(softmax_pass))(NAME(softmax_state) * state, const softmax_pack *pa
   NAME(begin)(state, pack, row, rows);
   NAME(union_range)(&lo, &hi, state, rows);
   for (int64_t key = lo / PASS_KEYS * PASS_KEYS; key < hi; key += PASS_KEYS) {
-    int64_t first = lo > key ? lo - key : 0, end = hi - key < PASS_KEYS ? hi - key : PASS_KEYS;
-    int64_t from = first / PASS_PANEL * PASS_PANEL;
-    int64_t to = (end + PASS_PANEL - 1) / PASS_PANEL * PASS_PANEL;
-    NAME(score_block)(state, pack, row, rows, key, from, to);
+    NAME(part) p = NAME(part_of)(lo, hi, key);
+    NAME(score_block)(state, pack, row, rows, key, p.from, p.to, NULL);
     for (int64_t r = 0; r < rows; r++)
-      NAME(weigh)(state, pack, r, from, to);
+      NAME(weigh)(state, pack, r, p.from, p.to);
     NAME(gather)
-    (state->out, state->chain_out, state->score, pack->values, pack, rows, key, first, end);
-    if (!pack->condition) continue;
-    NAME(gather)
-    (state->a, state->chain_a, state->score, pack->values_abs, pack, rows, key, first, end);
-    NAME(gather)
-    (state->tv, state->chain_tv, state->size, pack->values, pack, rows, key, first, end);
+    (state->out, state->chain, state->score, PASS_KEYS,
+     (const REAL *)pack->values + key * pack->dv_pad, pack->dv_pad, rows, p.first, p.end, 0);
   }
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The pass of pass.h, for float and for double, on one instruction set. */
+/* The passes of pass.h on one instruction set: for float and for double, the terms of the backward
+ * error, and second passes over single rows. */
 #include "../enclosure/exp_isa.h"
 #include "pass.h"
 
@@ -19,82 +20,5 @@
 #define LOAD tensor_load
 #include "pass_impl.h"
 
-/* ---- second passes over one row: see pass.h
- * ------------------------------------------------------ */
-
-void ISA(softmax_row_scores)(double *score, double *size, softmax_state_f64 *state,
-                             const softmax_pack *pack, int64_t row);
-void ISA(softmax_row_scores)(double *score, double *size, softmax_state_f64 *state,
-                             const softmax_pack *pack, int64_t row) {
-  begin_f64(state, pack, row, 1);
-  for (int64_t key = state->lo[0] / PASS_KEYS * PASS_KEYS; key < state->hi[0]; key += PASS_KEYS) {
-    score_block_f64(state, pack, row, 1, key, 0, PASS_KEYS);
-    memcpy(score + key, state->score, PASS_KEYS * sizeof *score);
-    memcpy(size + key, state->size, PASS_KEYS * sizeof *size);
-  }
-}
-
-void ISA(softmax_row_sums)(double *spread, double *total, const double *x, const double *g,
-                           const double *h, const softmax_pack *pack, int64_t lo, int64_t hi);
-void ISA(softmax_row_sums)(double *spread, double *total, const double *x, const double *g,
-                           const double *h, const softmax_pack *pack, int64_t lo, int64_t hi) {
-  const double *values = pack->values;
-  int64_t dv = pack->slice.dv;
-  for (int64_t c = 0; c < dv; c++)
-    spread[c] = total[c] = 0;
-  for (int64_t j = lo; j < hi; j++) {
-    const double *v = values + j * pack->dv_pad;
-    if (g[j] == 0 && h[j] == 0) continue;
-    for (int64_t c = 0; c < dv; c++) {
-      spread[c] += g[j] * fabs(v[c] - x[c]);
-      total[c] += h[j] * fabs(v[c]);
-    }
-  }
-}
-
-void ISA(softmax_running_scores)(double *run, const softmax_state_f64 *state,
-                                 const softmax_pack *pack, int64_t lo, int64_t hi);
-void ISA(softmax_running_scores)(double *run, const softmax_state_f64 *state,
-                                 const softmax_pack *pack, int64_t lo, int64_t hi) {
-  const double *keys = pack->keys;
-  int64_t d = pack->slice.d;
-  for (int64_t j = lo / PASS_PANEL * PASS_PANEL; j < hi; j += VD_LANES) {
-    const double *at = keys + j / PASS_PANEL * PASS_PANEL * d + j % PASS_PANEL;
-    vd partial = {0}, sum = {0};
-    for (int64_t a = 0; a < d; a++) {
-      partial = vd_fma(vd_set1(state->query[a]), vd_load(at + a * PASS_PANEL), partial);
-      sum += vd_abs(partial);
-    }
-    vd_store(run + j, sum);
-  }
-}
-
-void ISA(softmax_running_sums)(double *run, double *scratch, const double *p,
-                               const softmax_pack *pack, int64_t lo, int64_t hi);
-void ISA(softmax_running_sums)(double *run, double *scratch, const double *p,
-                               const softmax_pack *pack, int64_t lo, int64_t hi) {
-  int64_t dv = pack->slice.dv;
-  double *chain = scratch, *block = scratch + dv, *total = scratch + 2 * dv;
-  memset(scratch, 0, (size_t)(3 * dv) * sizeof *scratch);
-  for (int64_t c = 0; c < dv; c++)
-    run[c] = 0;
-  for (int64_t j = lo; j < hi; j++) {
-    const double *v = (const double *)pack->values + j * pack->dv_pad;
-    for (int64_t c = 0; c < dv; c++) {
-      chain[c] += p[j] * v[c];
-      run[c] += p[j] == 0 ? 0 : fabs(chain[c]);
-    }
-    int chain_ends = (j + 1) % PASS_CHAIN == 0 || j + 1 == hi;
-    int block_ends = (j + 1) % PASS_KEYS == 0 || j + 1 == hi;
-    for (int64_t c = 0; chain_ends && c < dv; c++) {
-      block[c] += chain[c];
-      run[c] += fabs(block[c]);
-      chain[c] = 0;
-    }
-    for (int64_t c = 0; block_ends && c < dv; c++) {
-      total[c] += block[c];
-      run[c] += fabs(total[c]);
-      block[c] = 0;
-    }
-  }
-}
+#include "condition_impl.h"
+#include "second_impl.h"

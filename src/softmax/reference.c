@@ -190,6 +190,8 @@ attest_status softmax_ball(room_balls *balls, const attest_problem *problem,
     for (int64_t c = 0; c < width; c++) {
       arb_set_d(balls->x + c, value[c]);
       if (want & WANT_CONDITION) arb_abs(balls->a + c, balls->x + c);
+      /* A finite lse without keys is the score of the sink, which is all that can move. */
+      if (want & WANT_CONDITION && output == OUTPUT_LSE) arb_abs(balls->s + c, balls->x + c);
     }
   free(value);
   if (kind < 0) return softmax_empty_row_trouble(slice, row, error);

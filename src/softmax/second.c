@@ -50,6 +50,7 @@ void softmax_second_weights(softmax_second *second, const softmax_pack *pack,
   if (terms->hi > terms->lo)
     exp64_array(second->g + terms->lo, second->h + terms->lo, (size_t)(terms->hi - terms->lo));
   second->sink_weight = weight(sink - base);
+  second->sink_size = pack->slice.has_sink ? fabs(sink) : 0;
   second->largest = largest;
   second->sum = second->sink_weight;
   for (int64_t j = terms->lo; j < terms->hi; j++)
@@ -82,7 +83,7 @@ void softmax_sensitivity(double *s_lo, double *s_hi, const double *x, const doub
     c_total += second.g[j];
   }
   softmax_row_sums(second.spread, second.total, x, second.g, second.h, pack, terms.lo, terms.hi);
-  double sink = second.sink_weight * second.state.c[0]; /* p t of the sink, whose value is 0 */
+  double sink = second.sink_weight * second.sink_size; /* the sink, whose value is 0 */
   double relative = 2 * terms.rho + terms.size_error + (3 * terms.keys + 16) * 0x1p-53;
   for (int64_t c = 0; c < pack->slice.dv && second.sum > 0; c++) {
     double s = second.spread[c] + sink * fabs(x[c]);

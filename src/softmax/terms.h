@@ -14,7 +14,7 @@ typedef struct {
   double product_error;        /* E, its parts: products and scale; */
   double cap_error;            /* softcap; */
   double extra_error;          /* bias, slope, temperature, sink */
-  double size_error;           /* relative error of a computed t */
+  double size_error;           /* relative error of a t computed in double */
   double rho;                  /* relative error of a weight that matters */
   double out_error, sum_error;
   int usable;
@@ -40,6 +40,7 @@ typedef struct {
   double largest;         /* largest score, the sink's included; -infinity: none */
   double sum;             /* normaliser relative to exp(largest) */
   double sink_weight;     /* p of the sink; 0 without */
+  double sink_size;       /* t of the sink */
   void *memory;
 } softmax_second;
 int softmax_second_open(softmax_second *second, const softmax_pack *pack); /* 0: out of memory */
