@@ -14,7 +14,7 @@ static void keep_weights(softmax_condition *kept, const softmax_state_f64 *state
       w[j] *= (float)state->moved[r];
       t[j] *= (float)state->moved[r];
     }
-    const double *from = state->score + r * PASS_KEYS, *size = state->size + r * PASS_KEYS;
+    const double *from = state->score + r * PASS_STRIDE, *size = state->size + r * PASS_STRIDE;
     for (int64_t j = p.from; j < p.to; j++)
       w[key + j] = (float)from[j];
     for (int64_t j = p.from; pack->has_extras && j < p.to; j++)
@@ -113,7 +113,7 @@ void ISA(softmax_pass_condition)(softmax_condition *kept, softmax_state_f64 *sta
                     pack->has_extras ? state->size : NULL);
     for (int64_t r = 0; r < rows; r++)
       weigh_f64(state, pack, r, p.from, p.to);
-    gather_f64(state->out, state->chain, state->score, PASS_KEYS,
+    gather_f64(state->out, state->chain, state->score, PASS_STRIDE,
                (const double *)pack->values + key * pack->dv_pad, pack->dv_pad, rows, p.first,
                p.end, 0);
     keep_weights(kept, state, pack, rows, key, start, p);

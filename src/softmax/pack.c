@@ -202,7 +202,7 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
   attest_status softmax_state_open_##suffix(softmax_state_##suffix *state,                         \
                                             const softmax_pack *pack, attest_error *error) {       \
     int64_t query = round_up(PASS_ROWS * pack->slice.d, 16), wide = PASS_ROWS * pack->dv_pad;      \
-    int64_t score = PASS_ROWS * PASS_KEYS;                                                         \
+    int64_t score = PASS_ROWS * PASS_STRIDE;                                                       \
     memset(state, 0, sizeof *state);                                                               \
     real *at = state->memory = allocate(2 * (query + score + wide), sizeof(real));                 \
     state->bias = allocate(PASS_KEYS, sizeof(double));                                             \
@@ -226,7 +226,7 @@ STATE(double, f64)
 attest_status softmax_condition_open(softmax_condition *kept, const softmax_pack *pack,
                                      attest_error *error) {
   int64_t query = round_up(PASS_ROWS * pack->slice.d, 16), wide = PASS_ROWS * pack->dv_pad_f32;
-  kept->stride = pack->blocks * PASS_KEYS;
+  kept->stride = (pack->blocks - 1) * PASS_KEYS + PASS_STRIDE;
   int64_t scores = PASS_ROWS * kept->stride;
   float *at = kept->memory = allocate(query + 2 * scores + 4 * wide, sizeof(float));
   if (!at)

@@ -20,12 +20,13 @@
 #include "softmax.h"
 
 enum {
-  PASS_ROWS = 24,  /* rows a block: a multiple of PASS_TILE */
-  PASS_TILE = 6,   /* rows held in registers */
-  PASS_KEYS = 256, /* keys a block */
-  PASS_PANEL = 64, /* keys a packed panel */
-  PASS_CHAIN = 32, /* keys a chain of fused operations */
-  PASS_LANES = 16  /* interleaved chains of the normaliser */
+  PASS_ROWS = 24,               /* rows a block: a multiple of PASS_TILE */
+  PASS_TILE = 6,                /* rows held in registers */
+  PASS_KEYS = 256,              /* keys a block */
+  PASS_STRIDE = PASS_KEYS + 16, /* of rows of scores: no power of two, which caches map badly */
+  PASS_PANEL = 64,              /* keys a packed panel */
+  PASS_CHAIN = 32,              /* keys a chain of fused operations */
+  PASS_LANES = 16               /* interleaved chains of the normaliser */
 };
 #define PASS_SHIFT 8.0
 
@@ -65,7 +66,7 @@ void softmax_pack_close(softmax_pack *pack);
 #define SOFTMAX_STATE(real, suffix)                                                                \
   typedef struct {                                                                                 \
     real *query, *query_abs; /* [PASS_ROWS][d], scaled */                                          \
-    real *score, *size;      /* [PASS_ROWS][PASS_KEYS]: s then w; t where asked for */             \
+    real *score, *size;      /* [PASS_ROWS][PASS_STRIDE]: s then w; t where asked for */           \
     real *chain;             /* [PASS_ROWS][dv_pad]: sums of one block of keys */                  \
     real *out;               /* [PASS_ROWS][dv_pad] */                                             \
     double *bias;            /* [PASS_KEYS] */                                                     \
@@ -87,7 +88,7 @@ SOFTMAX_STATE(double, f64);
 
 /* What the double pass keeps for the terms of the backward error, linear in the keys. */
 typedef struct {
-  int64_t stride;                /* keys of a row: blocks * PASS_KEYS */
+  int64_t stride;                /* of weights and sized: all keys and some */
   float *query;                  /* [PASS_ROWS][d]: |scale q| */
   float *weights, *sized;        /* [PASS_ROWS][stride]: w, w t */
   float *chain, *a, *s, *center; /* [PASS_ROWS][dv_pad_f32]: unnormalised, times value_scale_f32 */

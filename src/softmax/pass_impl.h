@@ -58,7 +58,7 @@ static void NAME(cap)(REAL *s, REAL *t, const softmax_pack *pack, int64_t n) {
 static void NAME(finish)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
                          int64_t r, int64_t key, int64_t from, int64_t to, REAL *t) {
   const problem_slice *slice = &pack->slice;
-  REAL *s = state->score + r * PASS_KEYS;
+  REAL *s = state->score + r * PASS_STRIDE;
   int64_t first = state->lo[r] - key, end = state->hi[r] - key;
   if (first < 0) first = 0;
   if (end > PASS_KEYS) end = PASS_KEYS;
@@ -142,7 +142,7 @@ static void NAME(move_shift)(NAME(softmax_state) * state, const softmax_pack *pa
 /* Weights of one row for one block of keys, and their share of the normaliser. */
 static void NAME(weigh)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t r,
                         int64_t from, int64_t to) {
-  REAL *s = state->score + r * PASS_KEYS;
+  REAL *s = state->score + r * PASS_STRIDE;
   REAL maximum = NAME(largest)(s, from, to);
   state->moved[r] = 1;
   if (maximum > state->shift[r] + (REAL)PASS_SHIFT) NAME(move_shift)(state, pack, r, maximum);
@@ -197,11 +197,12 @@ static void NAME(score_block)(NAME(softmax_state) * state, const softmax_pack *p
                               int64_t rows, int64_t key, int64_t from, int64_t to, REAL *size) {
   int64_t d = pack->slice.d;
   NAME(products)
-  (state->score, PASS_KEYS, state->query, (const REAL *)pack->keys + key * d, d, rows, from, to, 0);
+  (state->score, PASS_STRIDE, state->query, (const REAL *)pack->keys + key * d, d, rows, from, to,
+   0);
   if (size) NAME(products)
-  (size, PASS_KEYS, state->query_abs, (const REAL *)pack->keys + key * d, d, rows, from, to, 1);
+  (size, PASS_STRIDE, state->query_abs, (const REAL *)pack->keys + key * d, d, rows, from, to, 1);
   for (int64_t r = 0; r < rows; r++) {
-    REAL *s = state->score + r * PASS_KEYS, *t = size ? size + r * PASS_KEYS : NULL;
+    REAL *s = state->score + r * PASS_STRIDE, *t = size ? size + r * PASS_STRIDE : NULL;
     int64_t start = state->lo[r] > key + from ? state->lo[r] - key : from;
     if (pack->has_extras) NAME(finish)(state, pack, row + r, r, key, from, to, t);
     NAME(hide)(s, t, start, state->hi[r] - key, from, to);
@@ -249,7 +250,7 @@ void ISA(NAME(softmax_pass))(NAME(softmax_state) * state, const softmax_pack *pa
     for (int64_t r = 0; r < rows; r++)
       NAME(weigh)(state, pack, r, p.from, p.to);
     NAME(gather)
-    (state->out, state->chain, state->score, PASS_KEYS,
+    (state->out, state->chain, state->score, PASS_STRIDE,
      (const REAL *)pack->values + key * pack->dv_pad, pack->dv_pad, rows, p.first, p.end, 0);
   }
 }
