@@ -51,7 +51,8 @@ void engine_figure(const engine_place *at, engine_element *element, measure_kind
       (figure == best->figure && element->flat < best->flat)) {
     *best = (engine_best){
         1, figure, lo, element->flat, at->slice->index, at->row, element->component, element->got};
-    atomic_store_explicit(&o->floor[measure], figure, memory_order_relaxed);
+    if (figure > atomic_load_explicit(&o->floor[measure], memory_order_relaxed))
+      atomic_store_explicit(&o->floor[measure], figure, memory_order_relaxed);
   }
   omp_unset_lock(&o->lock);
 }
@@ -90,6 +91,7 @@ void engine_feed(const engine_place *at, engine_element *element, measure_kind m
   unsigned bit = 1u << measure;
   if (!(element->open & bit)) return;
   element->tier = tier;
+  element->last[measure] = value;
   int open = try_bounds(at->o, element, measure, value);
   if (!(element->figured & bit)) try_figure(at, element, measure, value);
   if (!open && element->figured & bit) element->open &= ~bit;

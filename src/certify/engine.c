@@ -113,14 +113,18 @@ static engine_view view_of(const worker *w, const engine_output *o, int64_t i) {
   return v;
 }
 
+static engine_place place_of(engine *e, engine_output *o, problem_slice *slice,
+                             const open_slice *open, int64_t row) {
+  problem_slice_get(slice, o->subject->problem, open->slice.index);
+  return (engine_place){e, o, slice, open->work, row};
+}
+
 static void compare_block(worker *w, engine *e, const open_slice *open, const room_block *block) {
   for (size_t k = 0; k < e->output_count && !engine_stopped(e); k++) {
-    engine_output *o = &e->outputs[k];
     problem_slice slice;
-    problem_slice_get(&slice, o->subject->problem, open->slice.index);
-    for (int64_t i = 0; i < block->rows; i++) {
-      engine_place at = {e, o, &slice, open->work, block->row + i};
-      engine_view view = view_of(w, o, i);
+    engine_place at = place_of(e, &e->outputs[k], &slice, open, block->row);
+    for (int64_t i = 0; i < block->rows; i++, at.row++) {
+      engine_view view = view_of(w, at.o, i);
       engine_row(&w->scratch, &at, &view);
     }
   }
@@ -136,8 +140,8 @@ static int64_t block_pairs(const engine *e, const problem_slice *slice, int64_t 
   return pairs;
 }
 
-static void run_block(worker *w, engine *e, const open_slice *open, int64_t row) {
-  int64_t left = open->slice.nq - row, rows = left < ENGINE_BLOCK_ROWS ? left : ENGINE_BLOCK_ROWS;
+/* The double tier of every machine for rows row .. row + rows - 1. */
+static void compute_block(worker *w, engine *e, const open_slice *open, int64_t row, int64_t rows) {
   for (size_t i = 0; i < w->block_count; i++) {
     room_block *block = &w->blocks[i];
     block->row = row;
@@ -146,9 +150,33 @@ static void run_block(worker *w, engine *e, const open_slice *open, int64_t row)
     if (i > 0) want = (want & (WANT_OUT | WANT_LSE)) | WANT_THEORY;
     e->room->rows(block, open->work, want);
   }
+}
+
+static void run_block(worker *w, engine *e, const open_slice *open, int64_t row) {
+  int64_t left = open->slice.nq - row, rows = left < ENGINE_BLOCK_ROWS ? left : ENGINE_BLOCK_ROWS;
+  compute_block(w, e, open, row, rows);
   compare_block(w, e, open, &w->blocks[0]);
   if (e->options->step && !engine_stopped(e))
     e->options->step(e->options->context, block_pairs(e, &open->slice, row, rows));
+}
+
+/* An element that has waited: its row again, and the rest of the ladder. */
+static void run_pending(worker *w, engine *e, engine_output *o, const open_slice *open,
+                        const engine_pending *pending) {
+  problem_slice slice;
+  engine_place at = place_of(e, o, &slice, open, pending->row);
+  engine_element *element = &w->scratch.elements[0];
+  *element = pending->element;
+  if (!engine_still_open(o, element)) return;
+  if (engine_stopped(e)) {
+    engine_let_go(&at, element);
+    return;
+  }
+  compute_block(w, e, open, pending->row, 1);
+  engine_view view = view_of(w, o, 0);
+  engine_set_largest(&view, o->width);
+  engine_ladder(&w->scratch, &at, &view, 1, 0);
+  if (element->open) engine_let_go(&at, element);
 }
 
 /* ---- groups of slices ---- */
@@ -187,6 +215,14 @@ static void run_team(engine *e, open_slice *slices, int64_t first, int64_t count
     for (int64_t i = 0; i < unit_count; i++) {
       const unit *u = &units[unit_count - 1 - i];
       if (ready && !engine_stopped(e)) run_block(&w, e, &slices[u->slice], u->row);
+    }
+    for (size_t k = 0; k < e->output_count; k++) {
+      engine_output *o = &e->outputs[k];
+#pragma omp for schedule(dynamic, 1)
+      for (int64_t i = 0; i < o->pending_count; i++)
+        if (ready) run_pending(&w, e, o, &slices[o->pending[i].slice - first], &o->pending[i]);
+#pragma omp single
+      o->pending_count = 0;
     }
     if (ready) worker_clear(&w);
     flint_cleanup();
@@ -250,6 +286,7 @@ static void engine_clear(engine *e) {
   for (size_t i = 0; i < e->output_count; i++) {
     omp_destroy_lock(&e->outputs[i].lock);
     free(e->outputs[i].moments);
+    free(e->outputs[i].pending);
   }
   free(e->outputs);
   free(e->machines);

@@ -5,6 +5,7 @@
  *   engine.c    slices, blocks of rows, threads
  *   row.c       one row of one output: what the double and double-double tiers settle
  *   climb.c     the rest of the row in balls of growing precision
+ *   pending.c   elements whose bounds are settled but whose error may be the largest
  *   tie.c       exact decisions where balls keep straddling
  *   element.c   intervals to verdicts and largest errors
  *   moments.c   nmse, the one measure that is a sum
@@ -18,7 +19,7 @@
 
 #include "certify.h"
 
-enum { ENGINE_BLOCK_ROWS = 32, ENGINE_BOUNDS_MAX = 32 };
+enum { ENGINE_BLOCK_ROWS = 48, ENGINE_BOUNDS_MAX = 32, ENGINE_PENDING_MAX = 2048 };
 
 /* The largest error of a measure so far: its canonical figure and the lowest element that has it.
  */
@@ -34,6 +35,31 @@ typedef struct {
 typedef struct {
   double error_lo, error_hi, exact_lo, exact_hi;
 } engine_moments;
+
+/* An element that has to be looked at. */
+typedef struct {
+  int64_t component, flat;
+  double got;            /* as returned */
+  unsigned open;         /* measures with an open bound or an unknown figure, as bits */
+  unsigned figured;      /* measures whose figure is known or too small to matter */
+  uint32_t held, failed; /* bounds */
+  enclosure_tier tier;
+  measure_interval last[MEASURE_COUNT]; /* the enclosures fed last */
+  /* climb.c: */
+  double counted;    /* got as measure_classify leaves it */
+  unsigned asked;    /* measures whose straddled threshold has been tested for a tie */
+  unsigned apart;    /* ... which is none: balls of enough precision will decide */
+  unsigned is_asked; /* whether x = 0, x = got, |x| = 2^k has been tested, as bits */
+  int is_exact;      /* x = exact */
+  double exact;
+} engine_element;
+
+/* An element that waits: its bounds are settled, and whether its error is the largest is asked once
+ * the largest is better known. */
+typedef struct {
+  int64_t slice, row;
+  engine_element element;
+} engine_pending;
 
 /* One output of one subject. */
 typedef struct {
@@ -55,8 +81,11 @@ typedef struct {
 
   omp_lock_t lock; /* of best */
   engine_best best[MEASURE_COUNT];
-  _Atomic double floor[MEASURE_COUNT]; /* best.figure for reading without the lock; -1: none yet */
-  engine_moments *moments;             /* a row of the whole output; NULL: nmse not measured */
+  /* For reading without the lock: the largest figure is at least this; -1: none yet. */
+  _Atomic double floor[MEASURE_COUNT];
+  engine_pending *pending; /* ENGINE_PENDING_MAX of them */
+  int64_t pending_count;
+  engine_moments *moments; /* a row of the whole output; NULL: nmse not measured */
   measure_interval nmse;
   atomic_int_fast64_t compared, certified, refuted, undecided, tiers[TIER_COUNT];
   atomic_uint failed_bounds, open_bounds, why; /* bits */
@@ -102,24 +131,6 @@ typedef struct {
   const void *work;           /* of room->open */
   int64_t row;
 } engine_place;
-
-/* An element that has to be looked at. */
-typedef struct {
-  int64_t component, flat;
-  double got;            /* as returned */
-  unsigned open;         /* measures with an open bound or an unknown figure, as bits */
-  unsigned figured;      /* measures whose figure is known or too small to matter */
-  uint32_t held, failed; /* bounds */
-  enclosure_tier tier;
-  /* climb.c: */
-  double counted;                       /* got as measure_classify leaves it */
-  measure_interval last[MEASURE_COUNT]; /* of the precision before */
-  unsigned asked;    /* measures whose straddled threshold has been tested for a tie */
-  unsigned apart;    /* ... which is none: balls of enough precision will decide */
-  unsigned is_asked; /* whether x = 0, x = got, |x| = 2^k has been tested, as bits */
-  int is_exact;      /* x = exact */
-  double exact;
-} engine_element;
 
 /* ---- outputs.c ---- */
 
@@ -167,8 +178,23 @@ void engine_load(double *got, const engine_place *at);
 /* |got - x| and |x|, as far as the tier knows. */
 measure_interval engine_distance(const engine_view *view, int64_t component, double got);
 measure_interval engine_magnitude(const engine_view *view, int64_t component);
+/* The largest |x| of the row: 0 where no element is finite. */
+void engine_set_largest(engine_view *view, int64_t width);
 /* The whole ladder for one row, given what the double tier says. */
 void engine_row(engine_scratch *scratch, const engine_place *at, const engine_view *view);
+
+/* The ladder for the elements in scratch->elements. may_wait: they may be left pending. */
+void engine_ladder(engine_scratch *scratch, const engine_place *at, engine_view *view,
+                   int64_t count, int may_wait);
+
+/* ---- pending.c ---- */
+
+/* Leaves the element pending if its bounds are settled and there is room: whether it did. */
+int engine_wait(const engine_place *at, engine_element *element);
+/* Leaves out the figures that have become too small to matter; what is still open. */
+unsigned engine_still_open(const engine_output *o, engine_element *element);
+/* The last word on an element when there is no time to find out more. */
+void engine_let_go(const engine_place *at, engine_element *element);
 
 /* ---- climb.c ---- */
 

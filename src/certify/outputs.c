@@ -155,6 +155,8 @@ static attest_status add_subject(engine *e, const certify_subject *subjects, siz
     omp_init_lock(&o->lock);
     e->output_count++;
     status = set_output(e, o, error);
+    if (!status && !(o->pending = calloc(ENGINE_PENDING_MAX, sizeof *o->pending)))
+      status = attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   }
   return status;
 }

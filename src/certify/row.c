@@ -153,8 +153,7 @@ measure_interval engine_distance(const engine_view *v, int64_t c, double got) {
   return measure_abs(d.got, d.mid, d.rad);
 }
 
-/* The largest |x| of the row: 0 where no element is finite. */
-static void set_largest(engine_view *v, int64_t width) {
+void engine_set_largest(engine_view *v, int64_t width) {
   v->largest_lo = v->largest_hi = 0;
   for (int64_t c = 0; c < width; c++) {
     if (v->class[c] != EXACT_FINITE) continue;
@@ -271,11 +270,20 @@ static unsigned examine_all(const engine_place *at, const engine_view *v, engine
   return open;
 }
 
+/* Leaves pending what can wait; which measures of the others are open. */
+static unsigned wait_all(const engine_place *at, engine_element *elements, int64_t count) {
+  unsigned open = 0;
+  for (int64_t i = 0; i < count; i++)
+    if (elements[i].open && !engine_wait(at, &elements[i])) open |= elements[i].open;
+  return open;
+}
+
 /* Double, with the sensitivity of a second pass where the backward error of `out` is open. */
 static unsigned climb_double(engine_scratch *scratch, const engine_place *at, engine_view *v,
-                             int64_t count) {
+                             int64_t count, int may_wait) {
   const unsigned backward = 1u << MEASURE_BACKWARD;
   unsigned open = examine_all(at, v, scratch->elements, count);
+  if (open && may_wait && !v->is_explicit) open = wait_all(at, scratch->elements, count);
   if (!(open & backward) || at->o->output != OUTPUT_OUT || v->is_explicit) return open;
   at->e->room->sensitivity(scratch->s_lo, scratch->s_hi, v->x, v->radius, at->work, at->row);
   v->s_lo = scratch->s_lo;
@@ -288,25 +296,32 @@ void engine_load(double *got, const engine_place *at) {
   tensor_load(got, t, at->row * t->stride[0], at->o->width, t->ndim > 1 ? t->stride[1] : 1);
 }
 
-void engine_row(engine_scratch *scratch, const engine_place *at, const engine_view *view) {
+void engine_ladder(engine_scratch *scratch, const engine_place *at, engine_view *v, int64_t count,
+                   int may_wait) {
   engine_output *o = at->o;
   const problem_room *room = at->e->room;
-  engine_view v = *view;
-  engine_load(scratch->got, at);
-  set_largest(&v, o->width);
-  int64_t count = select_elements(scratch, at, &v);
-  unsigned open = count ? climb_double(scratch, at, &v, count) : 0;
+  unsigned open = count ? climb_double(scratch, at, v, count, may_wait) : 0;
   if (room->rows_dd && (open || o->moments)) {
     room->rows_dd(scratch->x_hi, scratch->x_lo, scratch->radius, at->work, at->row, o->output);
-    v.x = scratch->x_hi;
-    v.x_lo = scratch->x_lo;
-    v.radius = scratch->radius;
-    v.tier = TIER_DOUBLE_DOUBLE;
-    set_largest(&v, o->width);
-    open = examine_all(at, &v, scratch->elements, count);
+    v->x = scratch->x_hi;
+    v->x_lo = scratch->x_lo;
+    v->radius = scratch->radius;
+    v->tier = TIER_DOUBLE_DOUBLE;
+    engine_set_largest(v, o->width);
+    open = examine_all(at, v, scratch->elements, count);
+    if (open && may_wait && !v->is_explicit) open = wait_all(at, scratch->elements, count);
   }
+  if (open) engine_climb(at, v, scratch->elements, count);
+}
+
+void engine_row(engine_scratch *scratch, const engine_place *at, const engine_view *view) {
+  engine_output *o = at->o;
+  engine_view v = *view;
+  engine_load(scratch->got, at);
+  engine_set_largest(&v, o->width);
+  int64_t count = select_elements(scratch, at, &v);
+  engine_ladder(scratch, at, &v, count, 1);
   if (o->moments) engine_row_moments(at, &v, scratch->got);
-  if (open) engine_climb(at, &v, scratch->elements, count);
   for (int64_t i = 0; i < count; i++)
     engine_element_count(at, &scratch->elements[i]);
   atomic_fetch_add(&o->compared, o->width - count);
