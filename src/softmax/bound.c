@@ -16,6 +16,9 @@
  * subnormals N 2^(emin-p+2). Formats with few bits can make the bound infinite: then it says
  * nothing.
  *
+ * All sums are taken in double around the x^ of the double tier: |v_j - x| <= |v_j - x^| + radius
+ * adds the total error times the radius, the rest is below the factor 1 + 2^-6.
+ *
  * For the built-in kernel (pass.h) the order of operations is known, and a running error analysis
  * replaces g(n): a sum in a known order is off by at most u times the sum of the absolute values of
  * its partial results (each of them off itself by what has been counted: the factor 1 + 2^-6). The
@@ -217,15 +220,21 @@ static void perturb(double *sink_g, double *least, softmax_second *second,
   }
 }
 
-/* The sum over the row of p delta: what the normaliser, and so lse, is off by. */
-static double lse_bound(const row_model *model, const softmax_second *second,
-                        const softmax_row_terms *terms, double sink_g, double least, double lse) {
+/* The relative error of the normaliser before it is summed: sum p expm1(delta) / sum p e^-delta. */
+static double total_error(const softmax_second *second, const softmax_row_terms *terms,
+                          double sink_g, double least) {
   double grown = sink_g;
   for (int64_t j = terms->lo; j < terms->hi; j++)
     grown += second->g[j];
-  double u = model->u_accumulate;
-  return grown / least + model->sum_depth * u * 1.01 + (2 * u + model->u_result) * (fabs(lse) + 1) +
-         2 * u * fabs(second->largest);
+  return grown / least;
+}
+
+/* The logarithm of the normaliser is taken to be good to 4 u_A (1 + |log W|) (log64 is). */
+static double lse_bound(const row_model *model, const softmax_second *second, double grown,
+                        double lse) {
+  double u = model->u_accumulate, largest = second->largest;
+  return grown + model->sum_depth * u * 1.01 + 4 * u * (1 + fabs(lse - largest)) +
+         (2 * u + model->u_result) * (fabs(lse) + fabs(largest));
 }
 
 /* What underflow can cost a component whose values are at most v_max: weights below the smallest
@@ -239,7 +248,7 @@ static double underflow(const tensor_format *format, double keys, double v_max) 
 
 static void out_bounds(room_block *block, softmax_second *second, const softmax_pack *pack,
                        const softmax_row_terms *terms, const row_model *model, double sink_g,
-                       double least, int64_t at) {
+                       double least, double grown, int64_t at) {
   const tensor_format *format = tensor_dtype_format(block->machine->products);
   const double *x = block->out.x + at * block->out.width;
   softmax_row_sums(second->spread, second->total, x, second->g, second->h, pack, terms->lo,
@@ -256,9 +265,10 @@ static void out_bounds(room_block *block, softmax_second *second, const softmax_
                   (fabs(x[c]) + spread + sums);
     double bound = (spread + sums + ends) * (1 + 0x1p-6) +
                    underflow(format, terms->keys, softmax_largest_value(pack, terms, c)) +
-                   block->out.radius[at * block->out.width + c];
+                   block->out.radius[at * block->out.width + c] * (grown + 0x1p-20);
     double largest = softmax_largest_value(pack, terms, c);
-    int fits = largest < ldexp(1, tensor_dtype_format(block->machine->accumulate)->emax - 1);
+    int fits = isfinite(block->out.radius[at * block->out.width + c]) &&
+               largest < ldexp(1, tensor_dtype_format(block->machine->accumulate)->emax - 1);
     block->out.theory[at * block->out.width + c] = fits && bound >= 0 ? bound : INFINITY;
   }
 }
@@ -274,12 +284,13 @@ void softmax_theory_row(room_block *block, softmax_second *second, const softmax
   double sink_g, least;
   perturb(&sink_g, &least, second, machine, &model, pack, &terms);
   if (!(terms.reach < ldexp(1, tensor_dtype_format(machine->products)->emax - 1))) least = 0;
-  if (want & WANT_OUT) out_bounds(block, second, pack, &terms, &model, sink_g, least, at);
+  double grown = total_error(second, &terms, sink_g, least);
+  if (want & WANT_OUT) out_bounds(block, second, pack, &terms, &model, sink_g, least, grown, at);
   if (want & WANT_LSE) {
-    double bound = lse_bound(&model, second, &terms, sink_g, least, block->lse.x[at]);
+    double bound = lse_bound(&model, second, grown, block->lse.x[at]);
     bound = (pack->problem->values.lse_base == 2 ? 1.5 * bound : bound) * (1 + 0x1p-6);
     bound +=
         underflow(tensor_dtype_format(machine->products), terms.keys, 1) + block->lse.radius[at];
-    block->lse.theory[at] = bound >= 0 ? bound : INFINITY;
+    block->lse.theory[at] = bound >= 0 && isfinite(block->lse.radius[at]) ? bound : INFINITY;
   }
 }
