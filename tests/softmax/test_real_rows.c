@@ -106,7 +106,7 @@ static void cells_close(cells *c) {
 /* ---- containment and tightness ---- */
 
 typedef struct {
-  int64_t elements, outside, wide, troubles;
+  int64_t elements, conditions, outside, wide, troubles;
   double worst[2], widest; /* largest error / radius of out and lse, radius / allowed */
   char first[640];         /* of the failures */
 } tally;
@@ -153,6 +153,56 @@ static void is_tight(tally *t, const problem_slice *slice, const room_block *b) 
   }
 }
 
+static void lies_between(tally *t, const problem_slice *slice, const char *what, int64_t row,
+                         const arb_t x, double lo, double hi) {
+  t->conditions++;
+  if (enclosure_upper(x) >= lo && enclosure_lower(x) <= hi) return;
+  t->outside++;
+  note(t, slice, what, row, enclosure_upper(x));
+}
+
+/* A and S of one row of out, by both passes, and of lse. */
+static attest_status condition_of_row(tally *t, const attest_problem *problem,
+                                      const problem_slice *slice, const void *work,
+                                      const room_block *b, int64_t row, attest_error *error) {
+  int64_t dv = slice->dv, first = row * dv;
+  double *s_lo = calloc((size_t)(2 * dv), sizeof *s_lo), *s_hi = s_lo + dv;
+  room_balls out, lse;
+  room_balls_init(&out, dv);
+  room_balls_init(&lse, 1);
+  attest_status status =
+      softmax_ball(&out, problem, slice, row, OUTPUT_OUT, WANT_CONDITION, 128, error);
+  if (!status)
+    status = softmax_ball(&lse, problem, slice, row, OUTPUT_LSE, WANT_CONDITION, 128, error);
+  softmax_sensitivity(s_lo, s_hi, b->out.x + first, b->out.radius + first, work, row);
+  for (int64_t c = 0; c < dv && !status; c++) {
+    lies_between(t, slice, "A of row", row, out.a + c, b->out.a_lo[first + c],
+                 b->out.a_hi[first + c]);
+    lies_between(t, slice, "S of row", row, out.s + c, b->out.s_lo[first + c],
+                 b->out.s_hi[first + c]);
+    lies_between(t, slice, "S, second pass, of row", row, out.s + c, s_lo[c], s_hi[c]);
+  }
+  lies_between(t, slice, "A of lse, row", row, lse.a, b->lse.a_lo[row], b->lse.a_hi[row]);
+  lies_between(t, slice, "S of lse, row", row, lse.s, b->lse.s_lo[row], b->lse.s_hi[row]);
+  room_balls_clear(&out);
+  room_balls_clear(&lse);
+  free(s_lo);
+  return status;
+}
+
+/* A and S of every 16th row: the ball tier has them only row by row. */
+static attest_status compare_condition(tally *t, const attest_problem *problem,
+                                       const problem_slice *slice, const room_block *b,
+                                       attest_error *error) {
+  void *work;
+  attest_status status = softmax_enclose_open(&work, problem, slice, WANT_CONDITION, error);
+  if (status) return status;
+  for (int64_t row = slice->head; row < slice->nq && !status; row += 16)
+    status = condition_of_row(t, problem, slice, work, b, row, error);
+  softmax_enclose_close(work);
+  return status;
+}
+
 static void compare_slice(tally *t, const attest_problem *problem, int64_t index) {
   attest_error error;
   problem_slice slice;
@@ -163,6 +213,7 @@ static void compare_slice(tally *t, const attest_problem *problem, int64_t index
   attest_status status = cells_open(&c, problem, &slice, NULL, &error);
   if (!status)
     status = softmax_ball_rows(out, lse, NULL, NULL, problem, &slice, 0, slice.nq, 128, &error);
+  if (!status) status = compare_condition(t, problem, &slice, &c.block, &error);
   if (status) {
     t->troubles++;
     note(t, &slice, error.message, 0, 0);
@@ -179,6 +230,7 @@ static void compare_slice(tally *t, const attest_problem *problem, int64_t index
 static void merge(tally *sum, const tally *t) {
   if (!*sum->first) memcpy(sum->first, t->first, sizeof sum->first);
   sum->elements += t->elements;
+  sum->conditions += t->conditions;
   sum->outside += t->outside;
   sum->wide += t->wide;
   sum->troubles += t->troubles;
@@ -208,14 +260,16 @@ START_TEST(double_enclosure_holds_the_exact_value_on_all_real_rows_and_is_tight)
   real_data data;
   real_open(&data);
   tally t = compare_layers(&data);
-  printf("real rows: %lld elements, largest error/radius of out %.4f, of lse %.4f; largest radius "
+  printf("real rows: %lld elements, %lld bounds on A and S; largest error/radius of out %.4f, of "
+         "lse %.4f; largest radius "
          "/ (2^-42 (1 + sum p "
          "t) sum p|v|) %.4f\n",
-         (long long)t.elements, t.worst[0], t.worst[1], t.widest);
+         (long long)t.elements, (long long)t.conditions, t.worst[0], t.worst[1], t.widest);
   ck_assert_msg(t.troubles == 0 && t.outside == 0 && t.wide == 0,
                 "%lld outside, %lld too wide, %lld troubles; first: %s", (long long)t.outside,
                 (long long)t.wide, (long long)t.troubles, t.first);
   ck_assert_int_gt(t.elements, 100000);
+  ck_assert_int_gt(t.conditions, 20000);
   ck_assert_double_gt(t.worst[0], 0.001);
   ck_assert_double_gt(t.worst[1], 0.001);
   real_close(&data);
