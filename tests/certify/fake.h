@@ -21,6 +21,7 @@ static struct {
   double dd_radius;     /* of the double-double tier, relative; 0: no such tier is offered */
   int inexact_balls;    /* balls never become exact: one more ulp of radius */
   int linear;           /* linear_zero knows the answer */
+  double a0;            /* a of row 0, where it differs: 0, else a */
   double a, s, s_loose; /* condition: s in [s_loose, s] until sensitivity is asked */
   double theory, reach;
   measure_interval explicit_value;
@@ -53,6 +54,10 @@ static double fake_double(int64_t row, int64_t c) {
   return d;
 }
 
+static double fake_a(int64_t row) {
+  return row == 0 && fake.a0 > 0 ? fake.a0 : fake.a;
+}
+
 static attest_status fake_open(void **work, const attest_problem *problem,
                                const problem_slice *slice, unsigned want, attest_error *error) {
   (void)problem;
@@ -77,7 +82,7 @@ static void fake_cells(room_cells *cells, const room_block *block, unsigned want
       cells->radius[at] = fabs(x) * (fake.radius + 0x1p-53) + (x == 0 ? fake.radius : 0);
       cells->class[at] = fake.class[block->row + i][c];
       if (want & WANT_CONDITION) {
-        cells->a_lo[at] = cells->a_hi[at] = fake.a;
+        cells->a_lo[at] = cells->a_hi[at] = fake_a(block->row + i);
         cells->s_lo[at] = fake.s_loose;
         cells->s_hi[at] = fake.s;
       }
@@ -135,7 +140,7 @@ static attest_status fake_ball(room_balls *balls, const attest_problem *problem,
     fake_arb(balls->x + c, row, c, prec);
     balls->class[c] = fake.class[row][c];
     if (want & WANT_CONDITION) {
-      arb_set_d(balls->a + c, fake.a);
+      arb_set_d(balls->a + c, fake_a(row));
       arb_set_d(balls->s + c, fake.s);
     }
   }
@@ -236,7 +241,7 @@ static attest_status fake_run(certify_case *result, attest_problem *p, const cha
                               certify_options *options, attest_error *error) {
   certify_bounds list = {0, NULL};
   static const room_machine machine;
-  char copy[4096], *rest = copy, *item;
+  char copy[8192], *rest = copy, *item;
   strcpy(copy, bounds);
   while ((item = strsep(&rest, " ")))
     if (*item) ck_assert_int_eq(certify_bounds_add(&list, item, error), ATTEST_OK);
