@@ -4,7 +4,7 @@
  *
  * Derivation. u_P, u_W, u_A, u_O are the unit roundoffs of products, weights, accumulate, result.
  * A key's computed weight is w_j e^(+-delta_j) relative to a common factor, with
- *   delta_j = g(d+3) t_j + 5 u_P t_j [bias, slope, softcap, temperature] + 16 u_P cap / temperature
+ *   delta_j = g(d+3) t_j + 8 u_P t_j [bias, slope, softcap, temperature] + 16 u_P cap / temperature
  *           + u_P shift_j + (1 + moves_j) (exp + 1) u_P + [u_W where weights are rounded].
  * shift_j bounds the sum of |s_j - m| when the key is summed and of all later moves of the running
  * maximum m: they telescope to max s - s_j for an online softmax whose m is the maximum so far.
@@ -187,7 +187,7 @@ static row_model model_row(const room_machine *machine, const softmax_second *se
 static double weight_error(const room_machine *machine, const row_model *model,
                            const softmax_pack *pack, double s, double largest, double t,
                            double run) {
-  double u = model->u_products, extras = pack->has_extras ? 5 * t : 0;
+  double u = model->u_products, extras = pack->has_extras ? 8 * t : 0;
   double n = (double)pack->slice.d + 3;
   double products = machine->builtin ? run + 2 * t : n * t / (1 - fmin(0.5, n * u));
   double shift = isnan(model->shift) ? largest - s : fabs(s - model->shift);
