@@ -142,9 +142,9 @@ static json_t *totals_of(const report *r) {
         elements += s->outputs[k].elements;
       }
     }
-  return json_pack("{s:I, s:I, s:I, s:I, s:I, s:I}", "outputs", outputs, "certified", count[0],
-                   "refuted", count[1], "undecided", count[2], "trouble",
-                   (json_int_t)r->trouble_count, "elements", elements);
+  return json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I}", "interrupted", r->interrupted, "outputs",
+                   outputs, "certified", count[0], "refuted", count[1], "undecided", count[2],
+                   "trouble", (json_int_t)r->trouble_count, "elements", elements);
 }
 
 /* "model name" of the first processor. */

@@ -73,6 +73,12 @@ static attest_status print_case(FILE *f, const certify_case *c, attest_error *er
   return ATTEST_OK;
 }
 
+static void print_trouble(FILE *f, size_t number, const char *message) {
+  fprintf(f, "  <testcase classname=\"trouble\" name=\"%zu\">\n    <error", number);
+  print_attribute(f, "message", message);
+  fprintf(f, "/>\n  </testcase>\n");
+}
+
 static void count(const report *r, size_t counts[3]) {
   for (size_t i = 0; i < r->count; i++)
     for (size_t j = 0; j < r->cases[i].subject_count; j++)
@@ -87,19 +93,18 @@ attest_status report_write_junit(const char *path, const report *r, attest_error
   FILE *f = tensor_writer_stream(writer);
   size_t counts[3] = {0, 0, 0};
   count(r, counts);
+  size_t troubles = r->trouble_count + (r->interrupted != 0);
   fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
   fprintf(f,
           "<testsuite name=\"attest\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" "
           "time=\"%.3f\">\n",
-          counts[0] + counts[1] + counts[2] + r->trouble_count, counts[ATTEST_REFUTED],
-          counts[ATTEST_UNDECIDED] + r->trouble_count, r->seconds);
+          counts[0] + counts[1] + counts[2] + troubles, counts[ATTEST_REFUTED],
+          counts[ATTEST_UNDECIDED] + troubles, r->seconds);
   for (size_t i = 0; i < r->count && !status; i++)
     status = print_case(f, &r->cases[i], error);
-  for (size_t i = 0; i < r->trouble_count; i++) {
-    fprintf(f, "  <testcase classname=\"trouble\" name=\"%zu\">\n    <error", i + 1);
-    print_attribute(f, "message", r->troubles[i]);
-    fprintf(f, "/>\n  </testcase>\n");
-  }
+  for (size_t i = 0; i < r->trouble_count; i++)
+    print_trouble(f, i + 1, r->troubles[i]);
+  if (r->interrupted) print_trouble(f, troubles, "interrupted: not all cases were begun");
   fprintf(f, "</testsuite>\n");
   if (status) {
     tensor_writer_abort(writer);

@@ -40,5 +40,6 @@ int report_exit_status(const report *r) {
   for (size_t i = 0; i < r->count; i++)
     verdict = certify_worse(verdict, certify_case_verdict(&r->cases[i]));
   if (verdict == ATTEST_REFUTED) return 1;
-  return r->trouble_count ? 2 : verdict == ATTEST_UNDECIDED ? 3 : 0;
+  if (r->trouble_count) return 2;
+  return verdict == ATTEST_UNDECIDED || r->interrupted ? 3 : 0;
 }

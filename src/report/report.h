@@ -11,6 +11,7 @@ typedef struct {
   certify_case *cases;
   size_t trouble_count; /* cases that could not be compared */
   char **troubles;      /* their messages */
+  int interrupted;      /* Ctrl-C: not all cases were begun */
   double seconds;
 } report;
 

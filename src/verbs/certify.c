@@ -126,8 +126,7 @@ static int run_suite(report *r, const verb_options *options) {
   r->seconds = now() - start;
   progress_end(how.context);
   builtin_close(suite);
-  if (r->count + r->trouble_count < count)
-    report_add_trouble(r, "interrupted: the remaining cases were not run");
+  r->interrupted = r->count + r->trouble_count < count;
   if (!verb_option(options, "quiet")) summarize(r, count);
   return verb_finish(r, options);
 }

@@ -23,13 +23,29 @@ static const verb verbs[] = {
 };
 static const size_t verb_count = sizeof verbs / sizeof *verbs;
 
-#define COLUMN 30
+enum { COLUMN = 30, WIDTH = 90 };
+
+/* Text that starts in column `at`, broken between words and continued in COLUMN. */
+static void print_wrapped(int at, const char *text) {
+  for (const char *space = ""; *text; space = " ") {
+    int length = (int)strcspn(text, " ");
+    if (at > COLUMN && at + 1 + length > WIDTH) {
+      printf("\n%*s", COLUMN, "");
+      at = COLUMN;
+      space = "";
+    }
+    at += printf("%s%.*s", space, length, text);
+    text += length + (text[length] == ' ');
+  }
+  printf("\n");
+}
 
 /* "  --name ARGUMENT      text" with the text in its column. */
 static void print_flag(const char *name, const char *argument, const char *text) {
   int width = printf("  --%s%s%s", name, *argument ? " " : "", argument);
   if (width >= COLUMN) width = printf("\n") - 1;
-  printf("%*s%s\n", COLUMN - width, "", text);
+  printf("%*s", COLUMN - width, "");
+  print_wrapped(COLUMN, text);
 }
 
 static void print_verb_flags(const verb_flag *flags, size_t count) {
@@ -37,8 +53,8 @@ static void print_verb_flags(const verb_flag *flags, size_t count) {
     print_flag(flags[i].name, flags[i].argument ? flags[i].argument : "", flags[i].help);
 }
 
-static void print_params(void) {
-  char *text = problem_help(NULL);
+static void print_params(const problem_kernel *kernel) {
+  char *text = problem_help(kernel);
   if (text) fputs(text, stdout);
   free(text);
 }
@@ -55,7 +71,7 @@ static void print_tensors(unsigned accepts) {
   }
 }
 
-void verb_help_print(const verb_definition *definition) {
+void verb_help_print(const verb_definition *definition, const problem_kernel *kernel) {
   printf("usage: %s\n\n%s\n", definition->usage, definition->summary);
   if (definition->example) printf("\nexample:\n%s\n", definition->example);
   if (definition->accepts & VERB_PROBLEM) {
@@ -68,8 +84,11 @@ void verb_help_print(const verb_definition *definition) {
     print_verb_flags(verb_problem_flags, verb_problem_flag_count);
   print_flag("help", "", "this text");
   if (definition->accepts & VERB_PROBLEM) {
-    printf("\nparameters of the problem:\n");
-    print_params();
+    if (kernel)
+      printf("\nparameters of %s:\n", kernel->name);
+    else
+      printf("\nparameters of the problem (name a kernel to see its own):\n");
+    print_params(kernel);
   }
 }
 

@@ -13,8 +13,9 @@
 extern const verb_flag verb_problem_flags[];
 extern const size_t verb_problem_flag_count;
 
-/* The help of one verb, generated from its tables, on standard output. */
-void verb_help_print(const verb_definition *definition);
+/* The help of one verb, generated from its tables, on standard output; parameters are those of
+ * `kernel`, of all kernels when it is NULL. */
+void verb_help_print(const verb_definition *definition, const problem_kernel *kernel);
 
 /* ---- check and certify (finish.c) ---- */
 

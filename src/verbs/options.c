@@ -237,7 +237,7 @@ int verb_options_parse(verb_options *options, const verb_definition *definition,
   memset(options, 0, sizeof *options);
   options->definition = definition;
   if (asks_for_help(argc, argv)) {
-    verb_help_print(definition);
+    verb_help_print(definition, argc > 1 ? problem_kernel_find(argv[1]) : NULL);
     return EXIT_HOLDS;
   }
   size_t bytes = 1;

@@ -267,6 +267,9 @@ def options():
     for verb in ("check", "certify", "reference", "inspect", "kernels"):
         status, out, _ = run(verb, "--help")
         expect(f"{verb} --help has usage and an example", status == 0 and out.startswith("usage: attest " + verb) and "example" in out, out)
+    status, out, _ = run("check", "softmax", "--help")
+    expect("help with a kernel lists its parameters only", "--softcap" in out and "--degree" not in out, out)
+    expect("help fits a terminal", max(map(len, out.splitlines())) <= 100, out)
     status, out, _ = run("kernels")
     expect("kernels says what is built", status == 0 and re.search(r"^softmax +built", out, re.M) and re.search(r"^taylor +not-built", out, re.M), out)
     status, _, err = run("certify", "plan.yaml")

@@ -1,0 +1,52 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""attest certify --builtin: every case certified, the report complete, the data found."""
+import json
+import os
+import pty
+import signal
+import subprocess
+
+from attest_command import ATTEST, done, expect, path, run
+
+DATA = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "data"))
+CASES = ["stories260k/layer%d" % i for i in range(5)]
+SUBJECTS = ("softmax.float32", "softmax.float64")
+
+status, out, err = run("certify", "--builtin", "--data", DATA, "--json", path("c.json"), "--junit", path("c.xml"))
+lines = out.splitlines()
+expect("everything is certified", status == 0 and lines and all(x.startswith("CERTIFIED ") for x in lines), out + err)
+expect("out and lse of both kernels on every layer",
+       all(any(f"case={c} subject={s} output={o} " in x for x in lines) for c in CASES for s in SUBJECTS for o in ("out", "lse")), out)
+expect("bounds backward and theory", all("bound=backward<=16;theory " in x for x in lines), out)
+expect("all heads and rows of the model", all("elements=32768 " in x for x in lines if "layer" in x and "output=out" in x), out)
+document = json.load(open(path("c.json")))
+expect("one entry a subject in the certificate", len(document["cases"]) * 2 == len(lines) == document["totals"]["outputs"])
+expect("a summary", "0 refuted, 0 undecided" in err, err)
+expect("synthetic cases with every feature",
+       {"window", "bias", "mask", "alibi", "softcap", "sinks", "packed", "ties", "huge", "denormal", "one-key"} <=
+       {c["case"].split("/")[1] for c in document["cases"]})
+status, out, err = run("certify", "--builtin", "--quiet", env={**os.environ, "ATTEST_DATA": DATA})
+expect("$ATTEST_DATA is found; --quiet is silent", status == 0 and out == err == "", out + err)
+status, out, err = run("certify", "--builtin", "--data", path("nowhere"))
+expect("missing data is trouble that names it", status == 2 and "nowhere" in err and not out, err)
+for arguments in ([], ["--builtin", "x.yaml"], ["--builtin", "--bound", "abs<=1"]):
+    status, out, err = run("certify", *arguments)
+    expect(f"certify {' '.join(arguments)} is refused", status == 2 and err and not out, err)
+
+# Ctrl-C: what has been compared is reported, and it does not read as success.
+terminal, other = pty.openpty()
+p = subprocess.Popen([ATTEST, "certify", "--builtin", "--data", DATA, "--json", path("partial.json")],
+                     stdout=subprocess.PIPE, stderr=other, text=True)
+os.close(other)
+shown = b""
+while b"%" not in shown:
+    shown += os.read(terminal, 4096)
+p.send_signal(signal.SIGINT)
+out, _ = p.communicate(timeout=120)
+os.close(terminal)
+expect("Ctrl-C exits 3", p.returncode == 3 and len(out.splitlines()) < len(lines), p.returncode)
+partial = json.load(open(path("partial.json")))
+expect("... and leaves a report that says so", partial["totals"]["interrupted"] is True and
+       2 * len(partial["cases"]) == len(out.splitlines()), partial["totals"])
+done()
