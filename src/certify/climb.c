@@ -213,6 +213,15 @@ static void ask_all(climb *k, engine_element *element) {
     ask_exact(k, element, ASKED_BINADE, power);
 }
 
+/* Where the theory bound is infinite the model admits any result: whether the measure has been
+ * dealt with. Only a result that may have overflowed comes here with such a bound. */
+static int without_theory(const climb *k, engine_element *element, measure_got kind) {
+  if (kind == GOT_EXACT || k->view->theory[element->component] <= DBL_MAX) return 0;
+  engine_conclude(k->at, element, MEASURE_THEORY, (measure_interval){0, INFINITY},
+                  WHY_NO_THEORY_BOUND);
+  return 1;
+}
+
 static void step(climb *k, engine_element *element) {
   int64_t c = element->component;
   element->counted = element->got;
@@ -222,6 +231,7 @@ static void step(climb *k, engine_element *element) {
   double error = kind == GOT_EXACT ? 0 : INFINITY;
   for (int m = 0; m < MEASURE_COUNT; m++) {
     if (!(element->open & 1u << m)) continue;
+    if (m == MEASURE_THEORY && without_theory(k, element, kind)) continue;
     if (kind == GOT_NUMBER)
       step_measure(k, element, (measure_kind)m);
     else if (kind == GOT_UNKNOWN)

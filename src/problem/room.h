@@ -22,6 +22,7 @@ typedef struct {
   attest_dtype weights;    /* format to which exponentials are rounded before they meet values */
   attest_dtype accumulate; /* format in which p.v and the normaliser are accumulated */
   attest_dtype result;     /* format of the output */
+  attest_dtype result_lse; /* format of the log-sum-exp */
   int64_t block;           /* keys summed in one chain before the chain joins the running sum; 0: all */
   double exp_error;        /* relative error of the exponential, in unit roundoffs of products */
   int builtin;             /* the order of operations of the built-in kernel is known: see the room */

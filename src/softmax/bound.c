@@ -5,16 +5,20 @@
  * Derivation. u_P, u_W, u_A, u_O are the unit roundoffs of products, weights, accumulate, result.
  * A key's computed weight is w_j e^(+-delta_j) relative to a common factor, with
  *   delta_j = g(d+3) t_j + 8 u_P t_j [bias, slope, softcap, temperature] + 16 u_P cap / temperature
- *           + u_P shift_j + (1 + moves_j) (exp + 1) u_P + [u_W where weights are rounded].
+ *           + u_P shift_j + (1 + moves_j) (exp + 1) u_P.
  * shift_j bounds the sum of |s_j - m| when the key is summed and of all later moves of the running
  * maximum m: they telescope to max s - s_j for an online softmax whose m is the maximum so far.
  * For fixed absolute perturbations, with x the exact quotient,
  *   |x' - x| <= sum p_j expm1(delta_j) |v_j - x| / sum p_j e^-delta_j =: spread,
  * an inequality without higher-order terms. Rounding of the sums adds depth_j u_A p_j e^delta_j
  * |v_j| for depth_j additions and depth_W u_A for the normaliser; division and result round once
- * each. Weights that underflow (below 2^emin of the products) add N 2^(emin+2) max|v|, sums in
- * subnormals N 2^(emin-p+2). Formats with few bits can make the bound infinite: then it says
- * nothing.
+ * each. Weights rounded to another format before they meet the values may or may not be the ones
+ * that the normaliser sums, so that the errors need not cancel: u_W more for each of the two sums.
+ * Weights that underflow (below 2^emin of the products) add N 2^(emin+2) max|v|, sums in subnormals
+ * N 2^(emin-p+2); weights rounded in the subnormals of another format and sums in those of
+ * accumulate likewise, a result in the subnormals of its own format 2^(emin-p). Parameters, inputs
+ * or sums that may leave the range of their format make the bound infinite, and so can formats with
+ * few bits: then it says nothing.
  *
  * All sums are taken in double around the x^ of the double tier: |v_j - x| <= |v_j - x^| + radius
  * adds the total error times the radius, the rest is below the factor 1 + 2^-6.
@@ -39,6 +43,7 @@ room_machine softmax_machine(attest_dtype dtype) {
                           .weights = work,
                           .accumulate = work,
                           .result = dtype,
+                          .result_lse = dtype,
                           .block = PASS_CHAIN,
                           .exp_error = is_double ? EXP64_ERROR : EXP32_ERROR,
                           .builtin = 1};
@@ -152,7 +157,40 @@ static double score_underflow(const room_machine *machine, const softmax_pack *p
   const tensor_format *format = tensor_dtype_format(machine->products);
   double unit = ldexp(1, format->emin - format->precision + 1);
   return ((double)pack->slice.d + 2) * unit *
-         (1 + (1 + fabs(pack->scale)) * (terms->query_norm + terms->key_norm));
+             (1 + (1 + fabs(pack->scale)) * (terms->query_norm + terms->key_norm)) +
+         4 * unit;
+}
+
+/* Zero, or a normal number of the format with room above it. */
+static int is_normal(const tensor_format *format, double x) {
+  return x == 0 || (fabs(x) >= ldexp(1, format->emin) && fabs(x) < ldexp(1, format->emax - 1));
+}
+
+/* Whether inputs, parameters and scores stay within the range of the products. */
+static int scores_fit(const room_machine *machine, const softmax_pack *pack,
+                      const softmax_row_terms *terms) {
+  const tensor_format *format = tensor_dtype_format(machine->products);
+  const problem_slice *slice = &pack->slice;
+  double limit = ldexp(1, format->emax - 1), inverse = pack->inverse_temperature;
+  int scale = is_normal(format, pack->scale) && (pack->scale != 0 || pack->scale_error == 0);
+  int softcap = !pack->has_softcap || (is_normal(format, pack->softcap) && pack->softcap > 0 &&
+                                       1 / pack->softcap < limit);
+  int slope = !slice->has_slope ||
+              (is_normal(format, slice->slope) && (double)(slice->nq + slice->nk) < limit);
+  return scale && softcap && slope && is_normal(format, inverse) && inverse > 0 &&
+         fmax(1, fabs(pack->scale)) * terms->query_norm < limit && terms->key_norm < limit &&
+         terms->reach < limit && terms->reach / inverse < limit;
+}
+
+/* Whether sums of weights and of their products with values of at most v_max stay within the range
+ * of accumulate. Weights are at most e^PASS_SHIFT in the built-in kernel, which packs values beyond
+ * 2^64 smaller in float, else 1. */
+static int sums_fit(const room_machine *machine, const softmax_row_terms *terms, double v_max) {
+  const tensor_format *format = tensor_dtype_format(machine->accumulate);
+  int packs = machine->builtin && machine->accumulate == ATTEST_FLOAT32;
+  double largest = fmax(1, packs ? fmin(v_max, 0x1p65) : v_max);
+  double weights = (terms->keys + 1) * (machine->builtin ? 0x1p12 : 1);
+  return v_max < ldexp(1, format->emax - 1) && largest < ldexp(1, format->emax - 1) / weights;
 }
 
 /* second->g holds the weights p. */
@@ -167,7 +205,9 @@ static row_model model_row(const room_machine *machine, const softmax_second *se
                                rounds(&pack->slice.k, machine->products),
                      .score_underflow = score_underflow(machine, pack, terms),
                      .shift = NAN};
-  double off = (double)(pack->slice.d + 8) * model.u_products * terms->reach * (1 + 0x1p-10);
+  double inverse = fabs(pack->inverse_temperature);
+  double off = (double)(pack->slice.d + 14) * model.u_products * terms->reach * (1 + 0x1p-10) +
+               (model.score_underflow + 16 * model.u_products * pack->softcap) * inverse;
   if (machine->builtin) {
     builtin_shift(&model, second, terms, second->state.shift[0], off);
     model.out_depth = model.moves + rounds(&pack->slice.v, machine->accumulate);
@@ -188,14 +228,13 @@ static double weight_error(const room_machine *machine, const row_model *model,
                            const softmax_pack *pack, double s, double largest, double t,
                            double run) {
   double u = model->u_products, extras = pack->has_extras ? 8 * t : 0;
-  double n = (double)pack->slice.d + 3;
-  double products = machine->builtin ? run + 2 * t : n * t / (1 - fmin(0.5, n * u));
+  double n = (double)pack->slice.d + 3, inverse = fabs(pack->inverse_temperature);
+  double products = machine->builtin ? run * inverse + 2 * t : n * t / (1 - fmin(0.5, n * u));
   double shift = isnan(model->shift) ? largest - s : fabs(s - model->shift);
-  double delta =
-      model->score_underflow * fabs(pack->inverse_temperature) + 2 * model->inputs * u * t;
+  double delta = model->score_underflow * inverse + 2 * model->inputs * u * t;
   delta += u * (products + extras + shift + model->shift_slack + machine->exp_error) +
-           model->moves * (machine->exp_error + 1) * u + model->u_weights;
-  if (pack->has_softcap) delta += 16 * u * pack->softcap * fabs(pack->inverse_temperature);
+           model->moves * (machine->exp_error + 1) * u;
+  if (pack->has_softcap) delta += 16 * u * pack->softcap * inverse;
   return delta * (1 + 0x1p-8);
 }
 
@@ -231,45 +270,62 @@ static double total_error(const softmax_second *second, const softmax_row_terms 
 
 /* The logarithm of the normaliser is taken to be good to 4 u_A (1 + |log W|) (log64 is). */
 static double lse_bound(const row_model *model, const softmax_second *second, double grown,
-                        double lse) {
+                        double lse, double u_result) {
   double u = model->u_accumulate, largest = second->largest;
-  return grown + model->sum_depth * u * 1.01 + 4 * u * (1 + fabs(lse - largest)) +
-         (2 * u + model->u_result) * (fabs(lse) + fabs(largest));
+  return grown + (model->sum_depth * u + model->u_weights) * 1.01 +
+         4 * u * (1 + fabs(lse - largest)) + (2 * u + u_result) * (fabs(lse) + fabs(largest));
 }
 
 /* What underflow can cost a component whose values are at most v_max: weights below the smallest
  * normal number are dropped, products round to the grid of subnormals (values beyond 2^64 are
  * packed smaller by the built-in kernel, which makes that grid coarser). */
-static double underflow(const tensor_format *format, double keys, double v_max) {
+static double underflow(const room_machine *machine, attest_dtype result, double keys,
+                        double v_max) {
+  const tensor_format *products = tensor_dtype_format(machine->products);
+  const tensor_format *sums = tensor_dtype_format(machine->accumulate);
+  const tensor_format *weights = tensor_dtype_format(machine->weights);
+  const tensor_format *end = tensor_dtype_format(result);
   int scaled = v_max > 0x1p64 ? ilogb(v_max) : 0;
-  return keys *
-         (ldexp(v_max, format->emin + 2) + ldexp(1, format->emin - format->precision + 2 + scaled));
+  double cost = ldexp(v_max, products->emin + 2) +
+                ldexp(1, products->emin - products->precision + 2 + scaled);
+  if (weights != products) cost += ldexp(v_max, weights->emin - weights->precision + 2);
+  if (sums != products) cost += ldexp(1 + v_max, sums->emin - sums->precision + 2);
+  return keys * cost + ldexp(1, end->emin - end->precision + 1);
+}
+
+/* Infinite where the result may overflow. */
+static double finish_bound(double bound, double x, double radius, attest_dtype result) {
+  const tensor_format *format = tensor_dtype_format(result);
+  double largest = ldexp(2 - ldexp(1, 1 - format->precision), format->emax);
+  return bound >= 0 && isfinite(radius) && fabs(x) + bound <= largest ? bound : INFINITY;
 }
 
 static void out_bounds(room_block *block, softmax_second *second, const softmax_pack *pack,
                        const softmax_row_terms *terms, const row_model *model, double sink_g,
                        double least, double grown, int64_t at) {
-  const tensor_format *format = tensor_dtype_format(block->machine->products);
+  const room_machine *machine = block->machine;
   const double *x = block->out.x + at * block->out.width;
   softmax_row_sums(second->spread, second->total, x, second->g, second->h, pack, terms->lo,
                    terms->hi);
-  if (block->machine->builtin)
+  if (machine->builtin)
     softmax_running_sums(second->scratch, second->scratch + block->out.width, second->h, pack,
                          terms->lo, terms->hi);
   for (int64_t c = 0; c < block->out.width; c++) {
     double spread = (second->spread[c] + sink_g * fabs(x[c])) / least;
     double sums = model->out_depth * second->total[c];
-    if (block->machine->builtin) sums += second->scratch[c];
-    sums *= model->u_accumulate / least;
-    double ends = ((model->sum_depth + 2) * model->u_accumulate + model->u_result) *
-                  (fabs(x[c]) + spread + sums);
-    double bound = (spread + sums + ends) * (1 + 0x1p-6) +
-                   underflow(format, terms->keys, softmax_largest_value(pack, terms, c)) +
-                   block->out.radius[at * block->out.width + c] * (grown + 0x1p-20);
+    if (machine->builtin) sums += second->scratch[c];
+    sums = (sums * model->u_accumulate + second->total[c] * model->u_weights) / least;
+    double ends =
+        ((model->sum_depth + 2) * model->u_accumulate + model->u_weights + model->u_result) *
+        (fabs(x[c]) + spread + sums);
     double largest = softmax_largest_value(pack, terms, c);
-    int fits = isfinite(block->out.radius[at * block->out.width + c]) &&
-               largest < ldexp(1, tensor_dtype_format(block->machine->accumulate)->emax - 1);
-    block->out.theory[at * block->out.width + c] = fits && bound >= 0 ? bound : INFINITY;
+    double radius = block->out.radius[at * block->out.width + c];
+    double bound = (spread + sums + ends) * (1 + 0x1p-6) +
+                   underflow(machine, machine->result, terms->keys, largest) +
+                   radius * (grown + 0x1p-20);
+    if (!sums_fit(machine, terms, largest)) bound = INFINITY;
+    block->out.theory[at * block->out.width + c] =
+        finish_bound(bound, x[c], radius, machine->result);
   }
 }
 
@@ -283,14 +339,15 @@ void softmax_theory_row(room_block *block, softmax_second *second, const softmax
   row_model model = model_row(machine, second, pack, &terms);
   double sink_g, least;
   perturb(&sink_g, &least, second, machine, &model, pack, &terms);
-  if (!(terms.reach < ldexp(1, tensor_dtype_format(machine->products)->emax - 1))) least = 0;
+  if (!scores_fit(machine, pack, &terms)) least = 0;
   double grown = total_error(second, &terms, sink_g, least);
   if (want & WANT_OUT) out_bounds(block, second, pack, &terms, &model, sink_g, least, grown, at);
   if (want & WANT_LSE) {
-    double bound = lse_bound(&model, second, grown, block->lse.x[at]);
+    double x = block->lse.x[at], radius = block->lse.radius[at];
+    double bound = lse_bound(&model, second, grown, x, roundoff(machine->result_lse));
     bound = (pack->problem->values.lse_base == 2 ? 1.5 * bound : bound) * (1 + 0x1p-6);
-    bound +=
-        underflow(tensor_dtype_format(machine->products), terms.keys, 1) + block->lse.radius[at];
-    block->lse.theory[at] = bound >= 0 && isfinite(block->lse.radius[at]) ? bound : INFINITY;
+    bound += underflow(machine, machine->result_lse, terms.keys, 1) + radius;
+    if (!sums_fit(machine, &terms, 1)) bound = INFINITY;
+    block->lse.theory[at] = finish_bound(bound, x, radius, machine->result_lse);
   }
 }

@@ -151,7 +151,10 @@ static attest_status compare(certify_case *result, const verb_problem *p,
     status = attest_fail(error, ATTEST_ERR_INPUT, "nothing was compared");
   if (!status && arithmetic) {
     status = certify_machine_parse(&machine, p->problem->kernel->name, arithmetic, error);
-    if (p->problem->output[OUTPUT_OUT].data) machine.result = p->problem->output[OUTPUT_OUT].dtype;
+    const attest_tensor *out = &p->problem->output[OUTPUT_OUT];
+    const attest_tensor *lse = &p->problem->output[OUTPUT_LSE];
+    if (out->data) machine.result = out->dtype;
+    if (lse->data) machine.result_lse = lse->dtype;
     subject.machine = &machine;
   }
   if (status) return status;

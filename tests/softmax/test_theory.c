@@ -1,0 +1,217 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The a-priori bound on single rows: what a machine of the declared model returns stays within it,
+ * and it is infinite where the model may leave the range of a format. */
+#include <math.h>
+
+#include "../../src/softmax/softmax.h"
+#include "fixture.h"
+
+enum { KEYS_MAX = 4096, D_MAX = 1000 };
+
+/* One query, n keys of d elements, values of one component. */
+typedef struct {
+  double q[D_MAX], k[2 * KEYS_MAX], v[KEYS_MAX], x[2], out, lse;
+  int64_t n, d;
+  const char *scale, *temperature;
+} row;
+
+static row *new_row(int64_t n, int64_t d) {
+  row *r = calloc(1, sizeof *r);
+  ck_assert_ptr_nonnull(r);
+  *r = (row){.n = n, .d = d, .scale = "1", .temperature = "1"};
+  return r;
+}
+
+static attest_problem *problem_of(row *r) {
+  attest_error error;
+  attest_problem *p = attest_problem_new("softmax", &error);
+  const struct {
+    const char *name;
+    double *data;
+    int64_t rows, width;
+  } inputs[] = {{"q", r->q, 1, r->d}, {"k", r->k, r->n, r->d}, {"v", r->v, r->n, 1}};
+  for (int i = 0; i < 3; i++) {
+    attest_tensor t = attest_tensor_of(inputs[i].data, ATTEST_FLOAT64, 2,
+                                       (int64_t[]){inputs[i].rows, inputs[i].width});
+    ck_assert_int_eq(attest_problem_input(p, inputs[i].name, &t, &error), ATTEST_OK);
+  }
+  ck_assert_int_eq(attest_problem_set(p, "scale", r->scale, &error), ATTEST_OK);
+  ck_assert_int_eq(attest_problem_set(p, "temperature", r->temperature, &error), ATTEST_OK);
+  ck_assert_msg(problem_resolve(p, &error) == ATTEST_OK, "%s", error.message);
+  return p;
+}
+
+/* Bounds of out and lse; the enclosure's values go to r->x. */
+static void bounds(double bound[2], row *r, const attest_problem *p, const room_machine *machine) {
+  attest_error error;
+  problem_slice slice;
+  void *work;
+  double radius[2];
+  unsigned char class[2];
+  unsigned want = WANT_OUT | WANT_LSE | WANT_THEORY;
+  problem_slice_get(&slice, p, 0);
+  room_block block = {.rows = 1, .machine = machine};
+  block.out =
+      (room_cells){.width = 1, .x = r->x, .radius = radius, .theory = bound, .class = class};
+  block.lse = (room_cells){
+      .width = 1, .x = r->x + 1, .radius = radius + 1, .theory = bound + 1, .class = class + 1};
+  ck_assert_int_eq(softmax_enclose_open(&work, p, &slice, want, &error), ATTEST_OK);
+  softmax_enclose_rows(&block, work, want);
+  softmax_enclose_close(work);
+}
+
+static void kernel(row *r, const attest_problem *p, attest_dtype dtype) {
+  attest_error error;
+  double memory[2];
+  attest_tensor out = attest_tensor_of(memory, dtype, 2, (int64_t[]){1, 1});
+  attest_tensor lse = attest_tensor_of(memory + 1, dtype, 1, (int64_t[]){1});
+  ck_assert_int_eq(softmax_kernel(&out, &lse, p, &error), ATTEST_OK);
+  r->out = tensor_at(&out, 0);
+  r->lse = tensor_at(&lse, 0);
+}
+
+/* The built-in kernel is within finite bounds. */
+static void kernel_is_within(row *r, attest_dtype dtype) {
+  double bound[2];
+  room_machine machine = softmax_machine(dtype);
+  attest_problem *p = problem_of(r);
+  bounds(bound, r, p, &machine);
+  kernel(r, p, dtype);
+  ck_assert(isfinite(bound[0]) && isfinite(bound[1]));
+  ck_assert_double_le(fabs(r->out - r->x[0]), bound[0]);
+  ck_assert_double_le(fabs(r->lse - r->x[1]), bound[1]);
+  attest_problem_free(p);
+  free(r);
+}
+
+/* The built-in kernel leaves the range of its format, and the bound of out (and lse) says so. */
+static void bound_is_infinite(row *r, attest_dtype dtype, int lse_too) {
+  double bound[2];
+  room_machine machine = softmax_machine(dtype);
+  attest_problem *p = problem_of(r);
+  bounds(bound, r, p, &machine);
+  ck_assert(isinf(bound[0]));
+  ck_assert(isinf(bound[1]) || !lse_too);
+  attest_problem_free(p);
+  free(r);
+}
+
+/* What a machine of the model returns for out and lse is within finite bounds. */
+static void result_is_within(row *r, const char *model, double out, double lse) {
+  double bound[2];
+  attest_error error;
+  room_machine machine;
+  ck_assert_int_eq(softmax_machine_parse(&machine, model, &error), ATTEST_OK);
+  attest_problem *p = problem_of(r);
+  bounds(bound, r, p, &machine);
+  ck_assert(isfinite(bound[0]) && isfinite(bound[1]));
+  ck_assert_double_le(fabs(out - r->x[0]), bound[0]);
+  ck_assert_double_le(fabs(lse - r->x[1]), bound[1]);
+  attest_problem_free(p);
+}
+
+/* A dot product whose every addition loses half a unit, before a temperature that magnifies it. */
+START_TEST(temperature_magnifies_the_error_of_products) {
+  row *r = new_row(2, D_MAX);
+  r->temperature = "1/1000";
+  for (int a = 0; a < D_MAX; a++) {
+    r->q[a] = 1;
+    r->k[a] = a ? 0.49 * 0x1p-23 : 1;
+  }
+  r->k[D_MAX] = 1;
+  r->v[0] = 1;
+  r->v[1] = -1;
+  kernel_is_within(r, ATTEST_FLOAT32);
+}
+END_TEST
+
+static row *two_keys(double q, double k0, double k1) {
+  row *r = new_row(2, 1);
+  r->q[0] = q;
+  r->k[0] = k0;
+  r->k[1] = k1;
+  r->v[0] = 1;
+  r->v[1] = 2;
+  return r;
+}
+
+START_TEST(what_leaves_the_range_of_the_format_has_no_bound) {
+  bound_is_infinite(two_keys(1e39, 1e-39, 2e-39), ATTEST_FLOAT32, 1);
+  row *r = two_keys(1e25, 1e25, 2e25);
+  r->scale = "1e-50";
+  bound_is_infinite(r, ATTEST_FLOAT32, 1);
+  r = two_keys(1e-20, 1e-20, 2e-20);
+  r->temperature = "1e-40";
+  bound_is_infinite(r, ATTEST_FLOAT32, 1);
+  r = new_row(1000, 1); /* the unnormalised sum overflows */
+  for (int j = 0; j < 1000; j++)
+    r->v[j] = 1e306;
+  bound_is_infinite(r, ATTEST_FLOAT64, 0);
+}
+END_TEST
+
+/* Weights rounded before they meet values, a normaliser of those that are not. */
+START_TEST(rounded_weights_need_not_be_those_of_the_normaliser) {
+  row *r = two_keys(1, 0, log(0x1.01p-1));
+  r->v[1] = 1;
+  double sum = 1 + 0x1.01p-1, rounded = 1 + 0x1p-1; /* bfloat16 ties to even */
+  result_is_within(r, "products=float32,weights=bfloat16", rounded / sum, log(sum));
+  result_is_within(r, "products=float32,weights=bfloat16", 1, log(rounded));
+  free(r);
+}
+END_TEST
+
+/* Weights that the format of the weights cannot hold, values that the results cannot. */
+START_TEST(every_format_underflows_in_its_own_range) {
+  row *r = new_row(KEYS_MAX, 1);
+  r->q[0] = 1;
+  for (int j = 1; j < KEYS_MAX; j++) {
+    r->k[j] = -18.5;
+    r->v[j] = 1;
+  }
+  double lse = log1p((KEYS_MAX - 1) * exp(-18.5));
+  result_is_within(r, "weights=float16", 0, lse);
+  result_is_within(r, "accumulate=float16", 0, 0);
+  free(r);
+  r = two_keys(1, 0, 0);
+  r->v[0] = r->v[1] = 1.03e-7;
+  double bound[2];
+  room_machine machine = softmax_machine(ATTEST_FLOAT32);
+  machine.result = ATTEST_FLOAT16;
+  attest_problem *p = problem_of(r);
+  bounds(bound, r, p, &machine);
+  ck_assert_double_le(fabs(0x1p-23 - r->x[0]), bound[0]);
+  attest_problem_free(p);
+  free(r);
+}
+END_TEST
+
+START_TEST(each_output_rounds_to_its_own_format) {
+  row *r = two_keys(1, 3, 3);
+  double bound[2], wide[2];
+  room_machine machine = softmax_machine(ATTEST_FLOAT32);
+  attest_problem *p = problem_of(r);
+  bounds(wide, r, p, &machine);
+  machine.result_lse = ATTEST_BFLOAT16;
+  bounds(bound, r, p, &machine);
+  ck_assert_double_eq(bound[0], wide[0]);
+  ck_assert_double_gt(bound[1], 0x1p-8);
+  machine.result_lse = ATTEST_FLOAT32;
+  machine.result = ATTEST_BFLOAT16;
+  bounds(bound, r, p, &machine);
+  ck_assert_double_gt(bound[0], 0x1p-8);
+  ck_assert_double_eq(bound[1], wide[1]);
+  attest_problem_free(p);
+  free(r);
+}
+END_TEST
+
+void test_theory(Suite *suite) {
+  TCase *tc = tcase_create("theory");
+  tcase_add_test(tc, temperature_magnifies_the_error_of_products);
+  tcase_add_test(tc, what_leaves_the_range_of_the_format_has_no_bound);
+  tcase_add_test(tc, rounded_weights_need_not_be_those_of_the_normaliser);
+  tcase_add_test(tc, every_format_underflows_in_its_own_range);
+  tcase_add_test(tc, each_output_rounds_to_its_own_format);
+  suite_add_tcase(suite, tc);
+}
