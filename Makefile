@@ -57,7 +57,6 @@ LIB_SOURCES = $(filter-out $(ISA_SOURCES),\
 CMD_SOURCES = src/main.c $(wildcard src/verbs/*.c)
 TEST_SOURCES = tests/runner.c $(foreach r,$(ROOMS),$(wildcard tests/$(r)/test_*.c))
 TEST_SUPPORT = $(foreach r,$(ROOMS),$(wildcard tests/$(r)/fixture*.c))
-BENCH_SOURCES = $(wildcard tests/bench/*.c)
 FORMATTED = $(wildcard src/*.[ch] src/*/*.[ch] tests/*.[ch] tests/*/*.[ch])
 
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
@@ -95,8 +94,8 @@ unit: $(BUILD)/run-tests ## run the unit tests (ROOMS="tensor problem": of these
 command: $(BUILD)/attest ## run the tests of the command
 	@tests/command/run $(BUILD)/attest
 
-bench: $(if $(BENCH_SOURCES),$(BUILD)/bench) ## measure speed, in nanoseconds a (query, key) pair
-	@$(if $(BENCH_SOURCES),$(BUILD)/bench,echo "there is no benchmark in tests/bench")
+bench: $(BUILD)/attest ## measure speed beside the machine's peak and, where installed, PyTorch and mpmath
+	@tests/bench/peers.py $(BUILD)/attest
 
 # ---- compiling -------------------------------------------------------------------------------
 # V=1 prints whole commands.
@@ -157,11 +156,8 @@ $(BUILD)/tests/runner.o: $(BUILD)/tests/suites.h
 $(BUILD)/run-tests: $(call obj,$(TEST_SOURCES) $(TEST_SUPPORT)) $(BUILD)/libattest.a
 	$(call quiet,LINK,$@)$(LINK) $(LDLIBS) $(CHECK_LIBS)
 
-$(BUILD)/bench: $(call obj,$(BENCH_SOURCES)) $(BUILD)/libattest.a
-	$(call quiet,LINK,$@)$(LINK) $(LDLIBS)
-
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) \
-  $(call obj,$(CMD_SOURCES) $(TEST_SOURCES) $(TEST_SUPPORT) $(BENCH_SOURCES)))
+  $(call obj,$(CMD_SOURCES) $(TEST_SOURCES) $(TEST_SUPPORT)))
 
 # ---- installing ------------------------------------------------------------------------------
 VERSION = $(shell sed -n 's/.*ATTEST_VERSION "\(.*\)"/\1/p' src/attest.h)

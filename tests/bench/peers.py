@@ -60,6 +60,7 @@ def attempt(f):
 
 def main():
     before = attempt(torch_attention)
+    sys.stdout.flush()
     run = subprocess.run([sys.argv[1], "bench", *sys.argv[2:]], stdout=subprocess.PIPE, text=True, check=True)
     print(run.stdout)
     after = attempt(torch_attention)
