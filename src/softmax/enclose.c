@@ -7,7 +7,8 @@
  *    rounds once, the chain of d fused operations rounds d times, so before anything is added
  *      |s^ - s| <= g(d+3) sum |scale q_a k_a| + d 2^-1073 (1 + |k|) <= g(d+3) T + tiny,
  *    T = |scale| |q|_2 max |k|_2 over the blocks of visible keys (Cauchy-Schwarz). A softcap is
- *    1-Lipschitz; its own arithmetic costs 16 u cap (EXP_TANH_ERROR and three operations). Bias,
+ *    1-Lipschitz; its own arithmetic costs 16 u cap (EXP_TANH_ERROR and three operations), as long
+ *    as cap and 1 / cap are normal: required are 2^-1000 <= cap. Bias,
  *    slope and their additions round at most 4 times a quantity below R = sum of all absolute
  *    terms; the temperature at most 3 times. Together E.
  * 2. Weights. y = s^ - m rounds once: u |y|. exp: EXP64_ERROR u. A key with y >= -68 has |y| <= 68
@@ -29,7 +30,10 @@
  *    of A, C, S; what |v - x| loses by rounding v and x adds 2 u_f (B + |x| C) to S, B = min(C
  *    max|v|, R A) >= sum p t |v|; the uncertainty of x adds radius C. Weights below e^-86 are
  * dropped and products of floats underflow: N 2^-118 max|v| in A, times R in S. Values are packed
- * between 1 and 2 at most, so nothing overflows as long as R and |k| stay below 2^60.
+ * between 1 and 2 at most, so nothing overflows as long as R and |k| stay below 2^60. kappa is
+ * relative to the exact sums; required: kappa <= 2^-4, so that (1 + 2^-3) kappa of the computed
+ * ones is enough. What underflows in the products of q and k is below 2^-1073 (1 + |k|) d before
+ * the temperature, required to be above 2^-800.
  *
  * Whatever overflows or exceeds its requirement gets an infinite radius: the next tier decides. */
 #include <float.h>
@@ -107,6 +111,7 @@ void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, in
       gamma_up((double)slice->d + 3) * products + (double)slice->d * 0x1p-1073 * (1 + key);
   terms->product_error = before * inverse;
   terms->cap_error = 16 * 0x1p-53 * cap * inverse;
+  if (pack->has_softcap && !(cap >= 0x1p-1000)) terms->cap_error = INFINITY;
   terms->extra_error = 0;
   if (pack->has_extras) terms->extra_error += 4 * 0x1p-53 * size * inverse;
   if (pack->has_temperature) terms->extra_error += 3 * 0x1p-53 * terms->reach;
@@ -176,12 +181,14 @@ static row_view view_row(const softmax_state_f64 *state, const softmax_condition
   if (!kept) return view;
   double depth = (double)pack->slice.d + 86 + terms->blocks;
   view.kappa = 2 * terms->rho + depth * 0x1p-24 * (1 + 0x1p-10) + terms->size_error;
+  int certain = view.kappa <= 0x1p-4 && fabs(pack->inverse_temperature) <= 0x1p800;
+  view.kappa *= 1 + 0x1p-3;
   view.c_off = terms->keys * 0x1p-118 * terms->reach +
                (terms->keys + (double)pack->slice.d + 2) * 0x1p-140 *
                    (1 + fabs(pack->scale) * terms->query_norm + terms->key_norm);
   view.c_hi = kept->c[r] / state->sum[r] * (1 + view.kappa) * (1 + 0x1p-50) + view.c_off;
-  view.measurable = view.kappa <= 0x1p-4 && terms->reach <= 0x1p60 && terms->key_norm <= 0x1p60 &&
-                    isfinite(view.c_hi);
+  view.measurable =
+      certain && terms->reach <= 0x1p60 && terms->key_norm <= 0x1p60 && isfinite(view.c_hi);
   return view;
 }
 

@@ -5,7 +5,9 @@
  * double-double operation (dd_isa.h); inputs and products are exact.
  * 1. Scores: d additions, the scale (known to 2^-105) and its product, then at most 3 additions and
  *    a product for bias, slope, temperature, each off by e of a quantity below reach:
- *      |s^ - s| <= (d + 8) e reach =: E.   A softcap is left to the ball tier.
+ *      |s^ - s| <= (d + 8) e reach + (d + 8) 2^-1070 (1 + |scale|) (1 + 1 / temperature) =: E,
+ *    the second part being what underflows. Required: scale and temperature within 2^(+-900), so
+ *    that both of their parts are normal. A softcap is left to the ball tier.
  * 2. Weights: y = s - m is off by e |y|, exp by DD_EXP_ERROR; a key with y >= -80 has relative
  * error at most E + 80 e + 2^-97 =: rho (required: <= 2^-60); all others together weigh at most
  *    N 1.01 e^-80 < N 2^-115 with relative errors below 2^-60 down to -700, and N 2^-1000 beyond.
@@ -173,13 +175,22 @@ static softmax_dd logarithm(const softmax_dd_row *row, int base) {
   return base == 2 ? dd_mul(lse, inverse_ln2) : lse;
 }
 
+/* Whether a parameter is known to 2^-105 relative as a double-double. */
+static int parameter_in_range(double x, double error) {
+  return x == 0 ? error == 0 : fabs(x) >= 0x1p-900 && fabs(x) <= 0x1p900;
+}
+
 /* rho and g, or 0 where this tier does not answer. */
 static int errors(double *rho, double *g, const softmax_pack *pack,
                   const softmax_row_terms *terms) {
-  double score_error = ((double)pack->slice.d + 8) * DD_ERROR * terms->reach;
+  double scale = fabs(pack->scale), inverse = fabs(pack->inverse_temperature);
+  double score_error = ((double)pack->slice.d + 8) *
+                       (DD_ERROR * terms->reach + 0x1p-1070 * (1 + scale) * (1 + inverse));
   *rho = (score_error + 80 * DD_ERROR + DD_EXP_ERROR) * 1.01;
   *g = (terms->keys + 4) * DD_ERROR;
-  return *rho <= 0x1p-60 && !pack->has_softcap && !pack->has_nonfinite && terms->reach <= 0x1p900;
+  return *rho <= 0x1p-60 && parameter_in_range(scale, pack->scale_error) &&
+         parameter_in_range(inverse, pack->inverse_temperature_error) && !pack->has_softcap &&
+         !pack->has_nonfinite && terms->reach <= 0x1p900;
 }
 
 static int value_in_range(double largest) {
