@@ -92,7 +92,7 @@ ISA_INLINE vdd vdd_exp(vdd x) {
     e = vdd_add(two, vdd_mul(e, e));
   }
   e = vdd_add(e, vdd_of(vd_set1(1)));
-  vd power = (vd)((vdi)vd_set1(1) + ((vdi)t << 52));
+  vd power = (vd)((vdu)vd_set1(1) + ((vdu)t << 52));
   vdi normal = x.hi >= vd_set1(-700);
   return (vdd){(vd)((vdi)(e.hi * power) & normal), (vd)((vdi)(e.lo * power) & normal)};
 }

@@ -46,7 +46,7 @@ ISA_INLINE vf vf_exp(vf x) {
   vf r = vf_fma(-n, vf_set1(EXP32_LN2_HI), x);
   r = vf_fma(-n, vf_set1(EXP32_LN2_LO), r);
   vf p = vf_fma(vf_exp_tail(r), r, vf_set1(1.0f));
-  vfi bits = (vfi)p + ((vfi)t << 23);
+  vfi bits = (vfi)((vfu)p + ((vfu)t << 23));
   return (vf)(bits & (x >= vf_set1(EXP32_MIN)));
 }
 
@@ -56,14 +56,14 @@ ISA_INLINE vd vd_exp(vd x) {
   vd r = vd_fma(-n, vd_set1(EXP64_LN2_HI), x);
   r = vd_fma(-n, vd_set1(EXP64_LN2_LO), r);
   vd p = vd_fma(vd_exp_tail(r), r, vd_set1(1.0));
-  vdi bits = (vdi)p + ((vdi)t << 52);
+  vdi bits = (vdi)((vdu)p + ((vdu)t << 52));
   return (vd)(bits & (x >= vd_set1(EXP64_MIN)));
 }
 
 /* tanh(x) = e / (e + 2) with e = exp(2x) - 1 = 2^n (exp(r) - 1) + (2^n - 1): relative error at most
  * 12 unit roundoffs for |x| <= 20, beyond which +-1 is returned (error 2^-57). */
 #define EXP_TANH_ERROR 12.0
-#define EXP_TANH(v, vi, name, width, LIMIT, P)                                                     \
+#define EXP_TANH(v, vu, name, width, LIMIT, P)                                                     \
   ISA_INLINE v name(v x) {                                                                         \
     v magnitude = v##_abs(x), two_x = magnitude + magnitude;                                       \
     two_x = v##_select(two_x < v##_set1(LIMIT), two_x, v##_set1(LIMIT));                           \
@@ -71,12 +71,12 @@ ISA_INLINE vd vd_exp(vd x) {
     v n = t - v##_set1(P##_ROUND);                                                                 \
     v r = v##_fma(-n, v##_set1(P##_LN2_HI), two_x);                                                \
     r = v##_fma(-n, v##_set1(P##_LN2_LO), r);                                                      \
-    v power = (v)((vi)v##_set1(1) + ((vi)t << width));                                             \
+    v power = (v)((vu)v##_set1(1) + ((vu)t << width));                                             \
     v e = v##_fma(power, v##_exp_tail(r) * r, power - v##_set1(1));                                \
     v y = e / (e + v##_set1(2));                                                                   \
     return v##_select(x < v##_set1(0), -y, y);                                                     \
   }
-EXP_TANH(vf, vfi, vf_tanh, 23, 40, EXP32)
-EXP_TANH(vd, vdi, vd_tanh, 52, 40, EXP64)
+EXP_TANH(vf, vfu, vf_tanh, 23, 40, EXP32)
+EXP_TANH(vd, vdu, vd_tanh, 52, 40, EXP64)
 
 #endif

@@ -57,10 +57,13 @@ typedef float vf __attribute__((vector_size(ISA_BYTES)));
 typedef double vd __attribute__((vector_size(ISA_BYTES)));
 typedef int32_t vfi __attribute__((vector_size(ISA_BYTES)));
 typedef int64_t vdi __attribute__((vector_size(ISA_BYTES)));
+/* For sums and shifts of bit patterns, which wrap around. */
+typedef uint32_t vfu __attribute__((vector_size(ISA_BYTES)));
+typedef uint64_t vdu __attribute__((vector_size(ISA_BYTES)));
 enum { VF_LANES = ISA_BYTES / 4, VD_LANES = ISA_BYTES / 8 };
 
 /* The operations that C's operators on vectors lack, for lanes of type `real`. */
-#define ISA_COMMON(v, vi, real, integer, lanes)                                                    \
+#define ISA_COMMON(v, vi, real)                                                                    \
   ISA_INLINE v v##_set1(real x) {                                                                  \
     return x - (v){0};                                                                             \
   }                                                                                                \
@@ -76,11 +79,11 @@ enum { VF_LANES = ISA_BYTES / 4, VD_LANES = ISA_BYTES / 8 };
     return (v)((mask & (vi)a) | (~mask & (vi)b));                                                  \
   }                                                                                                \
   ISA_INLINE v v##_abs(v x) {                                                                      \
-    return (v)((vi)x & ~((vi){0} + ((integer)1 << (8 * sizeof(integer) - 1))));                    \
+    return (v)((vi)x & ~(vi)v##_set1((real)-0.0));                                                 \
   }
 
-ISA_COMMON(vf, vfi, float, int32_t, VF_LANES)
-ISA_COMMON(vd, vdi, double, int64_t, VD_LANES)
+ISA_COMMON(vf, vfi, float)
+ISA_COMMON(vd, vdi, double)
 
 #if ISA_BYTES == 64
 ISA_INLINE vf vf_fma(vf a, vf b, vf c) {
