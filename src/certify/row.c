@@ -40,10 +40,11 @@ void engine_scratch_clear(engine_scratch *scratch) {
 /* ---- the quick pass ---- */
 
 /* An error of at most this is within all bounds of the measure and its canonical figure is below
- * the largest one so far, with a margin of 2^-40 for the rounding of the quick pass. */
+ * the largest one so far, with a margin of 2^-40 for the rounding of the quick pass. Infinite
+ * errors are never quiet: the first of them is to be reported. */
 static double quiet_threshold(const engine_output *o, measure_kind measure) {
   double largest = atomic_load_explicit(&o->floor[measure], memory_order_relaxed) * (1 - 0x1p-19);
-  return fmin(o->lowest_limit[measure], largest) * (1 - 0x1p-40);
+  return fmin(fmin(o->lowest_limit[measure], largest), DBL_MAX) * (1 - 0x1p-40);
 }
 
 /* 2^max(floor(log2 a), emin) 2^(1-p), a >= 0. */
