@@ -3,9 +3,10 @@
  *
  * Derivation (theorem softmax_radius). u = 2^-53, g(n) = n u / (1 - n u), hats are computed values.
  *
- * 1. Scores. Product with the scale: the double scale is off by at most 2u relative, the product
- *    rounds once, the chain of d fused operations rounds d times, so before anything is added
- *      |s^ - s| <= g(d+3) sum |scale q_a k_a| + d 2^-1073 (1 + |k|) <= g(d+3) T + tiny,
+ * 1. Scores. Product with the scale: the double scale is off by e_c, the product rounds once, the
+ *    chain of d fused operations rounds d times, so before anything is added
+ *      |s^ - s| <= g(d+3) sum |scale q_a k_a| + e_c |q|_2 |k|_2 + d 2^-1073 (1 + |k|),
+ *    the first sum being at most
  *    T = |scale| |q|_2 max |k|_2 over the blocks of visible keys (Cauchy-Schwarz). A softcap is
  *    1-Lipschitz; its own arithmetic costs 16 u cap (EXP_TANH_ERROR and three operations), as long
  *    as cap and 1 / cap are normal: required are 2^-1000 <= cap. Bias,
@@ -107,14 +108,17 @@ void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, in
                                          : 1;
   terms->reach = enclosure_mul_up(size, inverse);
   double sink = slice->has_sink ? enclosure_mul_up(fabs(slice->sink), inverse) : 0;
-  double before =
-      gamma_up((double)slice->d + 3) * products + (double)slice->d * 0x1p-1073 * (1 + key);
+  double before = gamma_up((double)slice->d + 3) * products +
+                  (double)slice->d * 0x1p-1073 * (1 + key) +
+                  enclosure_mul_up(pack->scale_error, enclosure_mul_up(terms->query_norm, key));
   terms->product_error = before * inverse;
   terms->cap_error = 16 * 0x1p-53 * cap * inverse;
   if (pack->has_softcap && !(cap >= 0x1p-1000)) terms->cap_error = INFINITY;
   terms->extra_error = 0;
   if (pack->has_extras) terms->extra_error += 4 * 0x1p-53 * size * inverse;
-  if (pack->has_temperature) terms->extra_error += 3 * 0x1p-53 * terms->reach;
+  if (pack->has_temperature)
+    terms->extra_error +=
+        3 * 0x1p-53 * terms->reach + enclosure_mul_up(pack->inverse_temperature_error, size);
   if (slice->has_sink) terms->extra_error += 2 * 0x1p-53 * sink;
   terms->reach = sink > terms->reach ? sink : terms->reach;
   terms->size_error =
