@@ -4,8 +4,9 @@
 
 #include "fake.h"
 
-/* Head 1 is compared after head 0, and its row 3 comes first in the file: of infinite errors, too,
- * the first is reported, though a bound on nmse asks nothing of a single element. */
+/* Row 3 of head 1 comes first in the file and, whether blocks are compared from the first or from
+ * the last, not first: of infinite errors, too, the first in the file is reported, though a bound
+ * on nmse asks nothing of a single element. */
 START_TEST(an_infinite_error_that_comes_late_is_no_quiet_one) {
   static float out[FAKE_ROWS][2][FAKE_WIDTH];
   certify_case result;
@@ -16,7 +17,7 @@ START_TEST(an_infinite_error_that_comes_late_is_no_quiet_one) {
   for (int i = 0; i < FAKE_ROWS; i++)
     for (int c = 0; c < 2 * FAKE_WIDTH; c++)
       out[i][c / FAKE_WIDTH][c % FAKE_WIDTH] = 1;
-  out[50][0][2] = out[3][1][1] = INFINITY;
+  out[50][0][2] = out[70][1][0] = out[3][1][1] = INFINITY;
   attest_problem *p = fake_problem(2, FAKE_ROWS, out, ATTEST_FLOAT32);
   attest_tensor t = attest_tensor_of(out, ATTEST_FLOAT32, 3, shape);
   ck_assert_int_eq(attest_problem_output(p, "out", &t, &error), ATTEST_OK);
