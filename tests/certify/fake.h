@@ -22,6 +22,7 @@ static struct {
   int inexact_balls;    /* balls never become exact: one more ulp of radius */
   int linear;           /* linear_zero knows the answer */
   double a0;            /* a of row 0, where it differs: 0, else a */
+  double a_loose;       /* the upper end of a as the double tier has it, where it is larger */
   double a, s, s_loose; /* condition: s in [s_loose, s] until sensitivity is asked */
   double theory, reach;
   measure_interval explicit_value;
@@ -82,7 +83,8 @@ static void fake_cells(room_cells *cells, const room_block *block, unsigned want
       cells->radius[at] = fabs(x) * (fake.radius + 0x1p-53) + (x == 0 ? fake.radius : 0);
       cells->class[at] = fake.class[block->row + i][c];
       if (want & WANT_CONDITION) {
-        cells->a_lo[at] = cells->a_hi[at] = fake_a(block->row + i);
+        cells->a_lo[at] = fake_a(block->row + i);
+        cells->a_hi[at] = fmax(fake.a_loose, cells->a_lo[at]);
         cells->s_lo[at] = fake.s_loose;
         cells->s_hi[at] = fake.s;
       }

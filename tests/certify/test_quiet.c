@@ -36,8 +36,39 @@ START_TEST(an_infinite_error_that_comes_late_is_no_quiet_one) {
 }
 END_TEST
 
+/* Errors that are large in every measure, in the block that is compared first. */
+static void large_errors_first(float out[FAKE_ROWS * FAKE_WIDTH]) {
+  memcpy(out, fake_ones, FAKE_ROWS * FAKE_WIDTH * sizeof *out);
+  out[0] = out[FAKE_ROWS * FAKE_WIDTH - 1] = 1e30f;
+}
+
+/* An error beyond the bound, within it only for the largest denominator that the double tier
+ * allows.
+ */
+START_TEST(the_quick_pass_divides_by_the_smallest_denominator) {
+  static float out[FAKE_ROWS * FAKE_WIDTH];
+  certify_case result;
+  fake_reset();
+  large_errors_first(out);
+  fake.radius = 1.0 / 16; /* of each |x|: the largest of the row is between 15/16 and 17/16 */
+  fake.exact[40][1] = "1/1024";
+  out[40 * FAKE_WIDTH + 1] = 1.0f / 1024 + 1.03f;
+  const certify_output *o = fake_check(&result, out, FAKE_ROWS, "row<=1");
+  ck_assert_int_eq(o->refuted, 3);
+  certify_case_clear(&result);
+  fake_reset();
+  large_errors_first(out);
+  fake.a_loose = 4;
+  out[40 * FAKE_WIDTH + 1] = 1 + 0x1p-22f; /* 4 units of a = 1 */
+  o = fake_check(&result, out, FAKE_ROWS, "backward<=2");
+  ck_assert_int_eq(o->refuted, 3);
+  certify_case_clear(&result);
+}
+END_TEST
+
 void test_quiet(Suite *suite) {
   TCase *t = tcase_create("quiet");
   tcase_add_test(t, an_infinite_error_that_comes_late_is_no_quiet_one);
+  tcase_add_test(t, the_quick_pass_divides_by_the_smallest_denominator);
   suite_add_tcase(suite, t);
 }
