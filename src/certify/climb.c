@@ -7,7 +7,9 @@
 
 #include "engine.h"
 
-enum { PRECISION_START = 128, EXTRA_BITS = 64 };
+/* Whether x is exactly zero or got is asked no earlier than at PRECISION_ASK: the question costs as
+ * much as some rows of balls, and most elements are settled before. */
+enum { PRECISION_START = 128, PRECISION_ASK = 512, EXTRA_BITS = 64 };
 
 /* Questions of the kind "is x exactly this" that have been asked. */
 enum { ASKED_ZERO = 1, ASKED_GOT = 2, ASKED_BINADE = 4, ASKED_OVERFLOW = 8 };
@@ -200,6 +202,9 @@ static void ask_all(climb *k, engine_element *element) {
   arb_srcptr x = k->balls.x + element->component;
   double power;
   if (arb_is_exact(x)) return;
+  if (element->open & 1u << MEASURE_ULP && straddled_power(&power, x))
+    ask_exact(k, element, ASKED_BINADE, power);
+  if (k->prec < PRECISION_ASK) return;
   if (arb_contains_zero(x)) ask_exact(k, element, ASKED_ZERO, 0);
   if (isinf(element->got)) {
     /* Where rounding overflows; for float64 that is no double, and no question is asked. */
@@ -209,8 +214,6 @@ static void ask_all(climb *k, engine_element *element) {
   } else if (may_equal(x, element->got)) {
     ask_exact(k, element, ASKED_GOT, element->got);
   }
-  if (element->open & 1u << MEASURE_ULP && straddled_power(&power, x))
-    ask_exact(k, element, ASKED_BINADE, power);
 }
 
 /* Where the theory bound is infinite the model admits any result: whether the measure has been

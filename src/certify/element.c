@@ -57,11 +57,24 @@ void engine_figure(const engine_place *at, engine_element *element, measure_kind
   omp_unset_lock(&o->lock);
 }
 
+/* Whether an element with at most this figure cannot be the one that is reported: the figure is too
+ * small, or an element before it has it. */
+static int is_behind(engine_output *o, const engine_element *element, measure_kind measure,
+                     double figure) {
+  double floor = atomic_load_explicit(&o->floor[measure], memory_order_relaxed);
+  if (figure != floor) return figure < floor;
+  omp_set_lock(&o->lock);
+  const engine_best *best = &o->best[measure];
+  int behind = best->found && best->figure == figure && best->flat < element->flat;
+  omp_unset_lock(&o->lock);
+  return behind;
+}
+
 /* Notes the figure where the enclosure gives it, or shows that it is too small to matter. */
 static void try_figure(const engine_place *at, engine_element *element, measure_kind measure,
                        measure_interval value) {
   double top = measure_canonical(value.hi);
-  if (top < atomic_load_explicit(&at->o->floor[measure], memory_order_relaxed))
+  if (is_behind(at->o, element, measure, top))
     element->figured |= 1u << measure;
   else if (measure_canonical(value.lo) == top)
     engine_figure(at, element, measure, top, engine_grid_below(top));

@@ -191,8 +191,8 @@ typedef struct {
   int64_t slice, row; /* slice: within the group */
 } unit;
 
-/* Opens the slices and compares their blocks; the last rows come first, as under a causal mask they
- * are the longest. */
+/* Opens the slices and compares their blocks, in order: of equal errors the first is reported, and
+ * those after it then need no second look. */
 static void run_team(engine *e, open_slice *slices, int64_t first, int64_t count, const unit *units,
                      int64_t unit_count) {
 #pragma omp parallel
@@ -213,7 +213,7 @@ static void run_team(engine *e, open_slice *slices, int64_t first, int64_t count
         engine_fail(e, status, &error);
 #pragma omp for schedule(dynamic, 1)
     for (int64_t i = 0; i < unit_count; i++) {
-      const unit *u = &units[unit_count - 1 - i];
+      const unit *u = &units[i];
       if (ready && !engine_stopped(e)) run_block(&w, e, &slices[u->slice], u->row);
     }
     for (size_t k = 0; k < e->output_count; k++) {

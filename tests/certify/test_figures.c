@@ -35,20 +35,36 @@ START_TEST(equal_errors_are_reported_at_the_lowest_index) {
 }
 END_TEST
 
-/* The later block is compared first and has the larger error, in the same cell of the grid. */
+/* Head 1 is compared after head 0; its row 3 comes first in the file, and its error, though
+ * smaller, has the same figure. */
 START_TEST(equal_figures_of_unequal_errors_count_as_equal) {
+  static float out[FAKE_ROWS][2][FAKE_WIDTH];
   certify_case result;
+  certify_options options = {0};
+  attest_error error;
+  const int64_t shape[3] = {FAKE_ROWS, 2, FAKE_WIDTH};
   fake_reset();
-  fake.exact[70][2] = "2/3";
-  fake.exact[3][1] = "178956971/268435456"; /* 2/3 + 1.2e-9 */
   omp_set_num_threads(1);
-  const certify_output *o = fake_check(&result, fake_ones, FAKE_ROWS, "abs<=1");
-  ck_assert_int_eq(o->worst_index[1], 3);
-  certify_case_clear(&result);
-  fake.exact[3][1] = "716/1073"; /* less by more than a cell */
-  o = fake_check(&result, fake_ones, FAKE_ROWS, "abs<=1");
-  ck_assert_int_eq(o->worst_index[1], 70);
-  certify_case_clear(&result);
+  memcpy(out, fake_ones, sizeof fake_ones);
+  memcpy(out[FAKE_ROWS / 2], fake_ones, sizeof fake_ones);
+  fake.exact[70][2] = fake.exact[3][1] = "5/4";
+  out[70][1][2] = out[3][0][1] = 1.25f;
+  out[70][0][2] = 1.75f;
+  out[3][1][1] = 1.75f - 0x1p-23f;
+  attest_problem *p = fake_problem(2, FAKE_ROWS, out, ATTEST_FLOAT32);
+  attest_tensor t = attest_tensor_of(out, ATTEST_FLOAT32, 3, shape);
+  attest_problem_output(p, "out", &t, &error);
+  attest_problem_set(p, "out-layout", "nhd", &error);
+  ck_assert_int_eq(problem_resolve(p, &error), ATTEST_OK);
+  for (int apart = 0; apart < 2; apart++) {
+    ck_assert_int_eq(fake_run(&result, p, "abs<=1", &options, &error), ATTEST_OK);
+    const certify_output *o = &result.subjects[0].outputs[0];
+    ck_assert_int_eq(o->worst_index[0], apart ? 70 : 3);
+    ck_assert_int_eq(o->worst_index[1], apart ? 0 : 1);
+    certify_case_clear(&result);
+    out[3][1][1] = 1.75f - 0x1p-21f; /* more than a cell of the grid */
+  }
+  attest_problem_free(p);
 }
 END_TEST
 
@@ -197,13 +213,12 @@ START_TEST(an_interrupt_leaves_a_partial_result_that_certifies_nothing) {
   omp_set_num_threads(1);
   for (int bad = 0; bad < 2; bad++) {
     stop = 0;
-    /* The last rows are looked at first. */
-    out[FAKE_ROWS * FAKE_WIDTH - 1] = bad ? 9 : 1;
+    out[0] = bad ? 9 : 1;
     attest_problem *p = fake_problem(1, FAKE_ROWS, out, ATTEST_FLOAT32);
     ck_assert_int_eq(fake_run(&result, p, "abs<=1", &options, &error), ATTEST_OK);
     const certify_output *o = &result.subjects[0].outputs[0];
     ck_assert_int_eq(o->elements, FAKE_ROWS * FAKE_WIDTH);
-    ck_assert_int_eq(o->compared, 32 * FAKE_WIDTH);
+    ck_assert_int_eq(o->compared, 48 * FAKE_WIDTH);
     ck_assert_int_eq(o->verdict, bad ? ATTEST_REFUTED : ATTEST_UNDECIDED);
     ck_assert(result.interrupted);
     certify_case_clear(&result);
