@@ -107,7 +107,6 @@ def torch_float32():
     except ImportError:
         print("skip PyTorch: python3-torch is not installed")
         return
-    torch.set_num_threads(2)
     f = torch.nn.functional
     q, k, v = (torch.from_numpy(np.ascontiguousarray(x)) for x in (Q, grouped(K), grouped(V)))
     if hasattr(f, "scaled_dot_product_attention"):
