@@ -11,7 +11,7 @@ ROOMS ?= $(notdir $(patsubst %/,%,$(wildcard src/*/)))
 PACKAGES = gcc libc6-dev libflint-dev libmpfr-dev libgmp-dev libjansson-dev nettle-dev \
   check pkg-config python3-numpy python3-mpmath
 PACKAGES_CLANG = clang libomp-dev
-PACKAGES_PEERS = python3-torch
+PACKAGES_PEERS = python3-torch libopenblas0-pthread
 
 # Goals that must be over before anything is compiled: `make -j2 deps check`.
 FIRST = $(filter deps deps-clang deps-peers,$(MAKECMDGOALS))
@@ -78,7 +78,7 @@ deps: ## install the packages that building and testing need (apt-get, sudo when
 deps-clang: ## install clang and its OpenMP, for CC=clang
 	@.ci/deps $(PACKAGES_CLANG)
 
-deps-peers: ## install PyTorch (600 MB), which `make bench` compares with where it is present
+deps-peers: ## install PyTorch and a fast BLAS (600 MB), which `make bench` compares with where present
 	@.ci/deps $(PACKAGES_PEERS)
 
 certify: $(BUILD)/attest ## certify the built-in kernels on the tensors of data/

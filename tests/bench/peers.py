@@ -3,6 +3,7 @@
 """peers.py ATTEST: `attest bench`, with what other people use measured before and after it in the
 same run: PyTorch's scaled_dot_product_attention (one thread, float32, N = 2048, d = 64) and mpmath
 (30 digits). Peers that are not installed are left out."""
+import os
 import re
 import subprocess
 import sys
@@ -19,6 +20,7 @@ def seconds(f, repeats):
 
 
 def torch_attention():
+    os.environ["OPENBLAS_NUM_THREADS"] = "1"  # PyTorch's own setting does not reach it
     import torch
     import torch.nn.functional as F
     torch.set_num_threads(1)
