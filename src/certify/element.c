@@ -124,12 +124,33 @@ void engine_conclude(const engine_place *at, engine_element *element, measure_ki
   element->open &= ~bit;
 }
 
+uint32_t engine_bounds_of(const engine_output *o, measure_kind measure) {
+  uint32_t bits = 0;
+  for (size_t i = 0; i < o->bound_count; i++)
+    if (o->bounds[i]->measure == measure) bits |= UINT32_C(1) << i;
+  return bits;
+}
+
+void engine_settle_explicit(const engine_place *at, engine_element *element, int within,
+                            double size) {
+  engine_output *o = at->o;
+  uint32_t bounds = engine_bounds_of(o, MEASURE_BACKWARD);
+  if (!within) {
+    element->failed |= bounds;
+    return;
+  }
+  element->held |= bounds;
+  engine_figure(at, element, MEASURE_BACKWARD, measure_canonical(size), 0);
+  element->open &= ~(1u << MEASURE_BACKWARD);
+}
+
 void engine_feed_explicit(const engine_place *at, engine_element *element, double got,
                           measure_interval value, enclosure_tier tier) {
   engine_output *o = at->o;
   double limit = o->lowest_limit[MEASURE_BACKWARD];
   unsigned bit = 1u << MEASURE_BACKWARD;
   if (!(element->open & bit)) return;
+  element->last[MEASURE_BACKWARD] = value;
   if (value.hi <= limit) {
     /* Moving the values alone reaches got: an upper bound, whatever the scores do. */
     double top = measure_canonical(value.hi);
@@ -140,6 +161,11 @@ void engine_feed_explicit(const engine_place *at, engine_element *element, doubl
       engine_figure(at, element, MEASURE_BACKWARD, top, 0);
       element->open &= ~bit;
     }
+  } else if (element->failed & engine_bounds_of(o, MEASURE_BACKWARD)) {
+    /* Refuted already: the figure is what moving the values alone would take. */
+    element->tier = tier;
+    try_figure(at, element, MEASURE_BACKWARD, value);
+    if (element->figured & bit) element->open &= ~bit;
   } else if (value.lo > limit) {
     attest_error error;
     attest_status status =

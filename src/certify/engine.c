@@ -160,23 +160,25 @@ static void run_block(worker *w, engine *e, const open_slice *open, int64_t row)
     e->options->step(e->options->context, block_pairs(e, &open->slice, row, rows));
 }
 
-/* An element that has waited: its row again, and the rest of the ladder. */
+/* The elements of one row that have waited: the row again, and the rest of the ladder. */
 static void run_pending(worker *w, engine *e, engine_output *o, const open_slice *open,
-                        const engine_pending *pending) {
+                        const engine_pending *pending, int64_t count) {
   problem_slice slice;
   engine_place at = place_of(e, o, &slice, open, pending->row);
-  engine_element *element = &w->scratch.elements[0];
-  *element = pending->element;
-  if (!engine_still_open(o, element)) return;
-  if (engine_stopped(e)) {
-    engine_let_go(&at, element);
-    return;
+  int64_t n = 0;
+  for (int64_t i = 0; i < count; i++) {
+    engine_element *element = &w->scratch.elements[n];
+    *element = pending[i].element;
+    n += engine_still_open(o, element) != 0;
   }
-  compute_block(w, e, open, pending->row, 1);
-  engine_view view = view_of(w, o, 0);
-  engine_set_largest(&view, o->width);
-  engine_ladder(&w->scratch, &at, &view, 1, 0);
-  if (element->open) engine_let_go(&at, element);
+  if (n && !engine_stopped(e)) {
+    compute_block(w, e, open, pending->row, 1);
+    engine_view view = view_of(w, o, 0);
+    engine_set_largest(&view, o->width);
+    engine_ladder(&w->scratch, &at, &view, n, 0);
+  }
+  for (int64_t i = 0; i < n; i++)
+    if (w->scratch.elements[i].open) engine_let_go(&at, &w->scratch.elements[i]);
 }
 
 /* ---- groups of slices ---- */
@@ -218,9 +220,14 @@ static void run_team(engine *e, open_slice *slices, int64_t first, int64_t count
     }
     for (size_t k = 0; k < e->output_count; k++) {
       engine_output *o = &e->outputs[k];
+#pragma omp single
+      engine_pending_sort(o);
 #pragma omp for schedule(dynamic, 1)
-      for (int64_t i = 0; i < o->pending_count; i++)
-        if (ready) run_pending(&w, e, o, &slices[o->pending[i].slice - first], &o->pending[i]);
+      for (int64_t i = 0; i < o->pending_count; i++) {
+        const engine_pending *pending = &o->pending[i];
+        int64_t count = engine_pending_row(o, i);
+        if (ready && count) run_pending(&w, e, o, &slices[pending->slice - first], pending, count);
+      }
 #pragma omp single
       o->pending_count = 0;
     }

@@ -19,7 +19,12 @@
 
 #include "certify.h"
 
-enum { ENGINE_BLOCK_ROWS = 48, ENGINE_BOUNDS_MAX = 32, ENGINE_PENDING_MAX = 2048 };
+enum {
+  ENGINE_BLOCK_ROWS = 48,
+  ENGINE_BOUNDS_MAX = 32,
+  ENGINE_PENDING_MAX = 2048,
+  ENGINE_SEARCH_KEYS = 1024 /* rows up to here are searched for explicit backward errors */
+};
 
 /* The largest error of a measure so far: its canonical figure and the lowest element that has it.
  */
@@ -161,6 +166,12 @@ double engine_grid_above(double figure);
  * explicit form is called for. */
 void engine_feed_explicit(const engine_place *at, engine_element *element, double got,
                           measure_interval value, enclosure_tier tier);
+/* What room->backward_side says of such an element: it is beyond the limit and its bounds have
+ * failed, or it is within `size`, its bounds hold and that is its figure. */
+void engine_settle_explicit(const engine_place *at, engine_element *element, int within,
+                            double size);
+/* The bounds of a measure, as bits. */
+uint32_t engine_bounds_of(const engine_output *o, measure_kind measure);
 
 /* ---- row.c ---- */
 
@@ -168,6 +179,7 @@ void engine_feed_explicit(const engine_place *at, engine_element *element, doubl
 typedef struct {
   double *got, *x_hi, *x_lo, *radius, *s_lo, *s_hi;
   unsigned char *quiet;
+  signed char *side;
   engine_element *elements;
 } engine_scratch;
 
@@ -193,6 +205,10 @@ void engine_ladder(engine_scratch *scratch, const engine_place *at, engine_view 
 int engine_wait(const engine_place *at, engine_element *element);
 /* Leaves out the figures that have become too small to matter; what is still open. */
 unsigned engine_still_open(const engine_output *o, engine_element *element);
+/* Drops those that no longer matter and brings those of a row together. */
+void engine_pending_sort(engine_output *o);
+/* How many of the row of pending element i there are from i on, 0 where i is not the first. */
+int64_t engine_pending_row(const engine_output *o, int64_t i);
 /* The last word on an element when there is no time to find out more. */
 void engine_let_go(const engine_place *at, engine_element *element);
 

@@ -4,6 +4,8 @@
  * enclosure is narrow only raises the floor that others have to pass, and waits until the slices at
  * hand have been compared: then few are left above the floor. What is found does not depend on who
  * waits. */
+#include <stdlib.h>
+
 #include "engine.h"
 
 /* Whether a measure of the element has bounds that are not settled. */
@@ -51,6 +53,28 @@ static void drop_small(engine_output *o) {
   for (int64_t i = 0; i < o->pending_count; i++)
     if (engine_still_open(o, &o->pending[i].element)) o->pending[kept++] = o->pending[i];
   o->pending_count = kept;
+}
+
+static int by_row(const void *a, const void *b) {
+  const engine_pending *x = a, *y = b;
+  if (x->slice != y->slice) return x->slice < y->slice ? -1 : 1;
+  if (x->row != y->row) return x->row < y->row ? -1 : 1;
+  return (x->element.component > y->element.component) -
+         (x->element.component < y->element.component);
+}
+
+void engine_pending_sort(engine_output *o) {
+  drop_small(o);
+  qsort(o->pending, (size_t)o->pending_count, sizeof *o->pending, by_row);
+}
+
+int64_t engine_pending_row(const engine_output *o, int64_t i) {
+  const engine_pending *p = o->pending + i;
+  if (i > 0 && p[-1].slice == p->slice && p[-1].row == p->row) return 0;
+  int64_t n = 1;
+  while (i + n < o->pending_count && p[n].slice == p->slice && p[n].row == p->row)
+    n++;
+  return n;
 }
 
 int engine_wait(const engine_place *at, engine_element *element) {

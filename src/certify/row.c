@@ -19,8 +19,9 @@ attest_status engine_scratch_init(engine_scratch *scratch, int64_t width, attest
   for (size_t i = 0; i < sizeof arrays / sizeof *arrays; i++)
     complete &= (*arrays[i] = calloc(n, sizeof(double))) != NULL;
   scratch->quiet = calloc(n, 1);
+  scratch->side = calloc(n, 1);
   scratch->elements = calloc(n, sizeof *scratch->elements);
-  if (complete && scratch->quiet && scratch->elements) return ATTEST_OK;
+  if (complete && scratch->quiet && scratch->side && scratch->elements) return ATTEST_OK;
   engine_scratch_clear(scratch);
   return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
 }
@@ -33,6 +34,7 @@ void engine_scratch_clear(engine_scratch *scratch) {
   free(scratch->s_lo);
   free(scratch->s_hi);
   free(scratch->quiet);
+  free(scratch->side);
   free(scratch->elements);
   memset(scratch, 0, sizeof *scratch);
 }
@@ -279,12 +281,71 @@ static unsigned wait_all(const engine_place *at, engine_element *elements, int64
   return open;
 }
 
+/* ---- rows to which first order does not apply ---- */
+
+static int is_explicit_question(const engine_place *at, const engine_view *v,
+                                const engine_element *element) {
+  uint32_t bounds = engine_bounds_of(at->o, MEASURE_BACKWARD);
+  return element->open & 1u << MEASURE_BACKWARD && bounds & ~(element->held | element->failed) &&
+         v->class[element->component] == EXACT_FINITE && isfinite(element->got);
+}
+
+static void ask_sides(engine_scratch *scratch, const engine_place *at, const engine_view *v,
+                      double size) {
+  const engine_output *o = at->o;
+  at->e->room->backward_side(scratch->side, scratch->got, v->x, v->radius, at->work, at->row, size,
+                             o->u_w, o->u_s, o->quantum);
+}
+
+/* Quarters the size until no element is within it or the largest error so far is not smaller;
+ * scratch->s_hi[c] becomes the least size that element c is known to be within. */
+static void narrow_sides(engine_scratch *scratch, const engine_place *at, const engine_view *v,
+                         double limit) {
+  const engine_output *o = at->o;
+  int more = 1;
+  for (double size = limit; more && size > 0x1p-60; size /= 4) {
+    more = 0;
+    if (size < limit) ask_sides(scratch, at, v, size);
+    for (int64_t c = 0; c < o->width; c++) {
+      if (size == limit) scratch->s_hi[c] = INFINITY;
+      if (scratch->side[c] != 1) continue;
+      scratch->s_hi[c] = size;
+      more |= size > atomic_load_explicit(&o->floor[MEASURE_BACKWARD], memory_order_relaxed);
+    }
+  }
+}
+
+/* Which elements are beyond the limit and, in long rows, which are within, asked for the whole row.
+ * Narrower questions are left to a search in balls. */
+static void settle_explicit(engine_scratch *scratch, const engine_place *at, const engine_view *v,
+                            int64_t count) {
+  double limit = at->o->lowest_limit[MEASURE_BACKWARD];
+  int asks = 0, is_long = at->slice->nk > ENGINE_SEARCH_KEYS;
+  for (int64_t i = 0; i < count; i++)
+    asks |= is_explicit_question(at, v, &scratch->elements[i]);
+  if (!asks || !at->e->room->backward_side || limit != at->o->highest_limit[MEASURE_BACKWARD])
+    return;
+  ask_sides(scratch, at, v, limit);
+  for (int64_t i = 0; i < count; i++)
+    if (is_explicit_question(at, v, &scratch->elements[i]) &&
+        scratch->side[scratch->elements[i].component] < 0)
+      engine_settle_explicit(at, &scratch->elements[i], 0, limit);
+  if (!is_long) return;
+  narrow_sides(scratch, at, v, limit);
+  for (int64_t i = 0; i < count; i++) {
+    double size = scratch->s_hi[scratch->elements[i].component];
+    if (is_explicit_question(at, v, &scratch->elements[i]) && size <= limit)
+      engine_settle_explicit(at, &scratch->elements[i], 1, size);
+  }
+}
+
 /* Double, with the sensitivity of a second pass where the backward error of `out` is open. */
 static unsigned climb_double(engine_scratch *scratch, const engine_place *at, engine_view *v,
                              int64_t count, int may_wait) {
   const unsigned backward = 1u << MEASURE_BACKWARD;
+  if (v->is_explicit && at->o->output == OUTPUT_OUT) settle_explicit(scratch, at, v, count);
   unsigned open = examine_all(at, v, scratch->elements, count);
-  if (open && may_wait && !v->is_explicit) open = wait_all(at, scratch->elements, count);
+  if (open && may_wait) open = wait_all(at, scratch->elements, count);
   if (!(open & backward) || at->o->output != OUTPUT_OUT || v->is_explicit) return open;
   at->e->room->sensitivity(scratch->s_lo, scratch->s_hi, v->x, v->radius, at->work, at->row);
   v->s_lo = scratch->s_lo;
@@ -310,7 +371,7 @@ void engine_ladder(engine_scratch *scratch, const engine_place *at, engine_view 
     v->tier = TIER_DOUBLE_DOUBLE;
     engine_set_largest(v, o->width);
     open = examine_all(at, v, scratch->elements, count);
-    if (open && may_wait && !v->is_explicit) open = wait_all(at, scratch->elements, count);
+    if (open && may_wait) open = wait_all(at, scratch->elements, count);
   }
   if (open) engine_climb(at, v, scratch->elements, count);
 }

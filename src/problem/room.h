@@ -98,6 +98,13 @@ typedef struct problem_room {
                                      int64_t component, double got, double u_w, double u_s,
                                      double quantum, attest_error *error);
 
+  /* The same question for a whole row of out in double, at one size `limit`: side[c] = 1 when the
+   * backward error of got[c] is at most limit, -1 when it is larger, 0 when double cannot tell.
+   * x and radius are those of the row. NULL: the room has none. */
+  void (*backward_side)(signed char *side, const double *got, const double *x,
+                        const double *radius, const void *work, int64_t row, double limit,
+                        double u_w, double u_s, double quantum);
+
   /* The fast kernel: fills out and, when its data is not NULL, lse; float32 or float64 by dtype of
    * out. Deterministic: the same bits at any thread count and on every instruction set. */
   attest_status (*kernel)(attest_tensor *out, attest_tensor *lse, const attest_problem *problem,

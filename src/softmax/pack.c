@@ -285,3 +285,12 @@ void softmax_running_sums(double *run, double *scratch, const double *p, const s
                           int64_t lo, int64_t hi) {
   ISA_DISPATCH(softmax_running_sums)(run, scratch, p, pack, lo, hi);
 }
+
+ISA_DECLARE(void, softmax_row_moves,
+            (double *move, double *size, double *weight, const double *x, const double *towards,
+             const softmax_moves *moves, const softmax_pack *pack, int64_t lo, int64_t hi));
+void softmax_row_moves(double *move, double *size, double *weight, const double *x,
+                       const double *towards, const softmax_moves *moves, const softmax_pack *pack,
+                       int64_t lo, int64_t hi) {
+  ISA_DISPATCH(softmax_row_moves)(move, size, weight, x, towards, moves, pack, lo, hi);
+}

@@ -110,6 +110,16 @@ void softmax_row_scores(double *score, double *size, softmax_state_f64 *state,
 /* spread_c = sum g_j |v_jc - x_c|, total_c = sum h_j |v_jc|, lo <= j < hi, in chains over j. */
 void softmax_row_sums(double *spread, double *total, const double *x, const double *g,
                       const double *h, const softmax_pack *pack, int64_t lo, int64_t hi);
+/* What an explicit perturbation moves: with towards_c = +-1 and grown, shrunk = p (e^theta - 1),
+ * p (1 - e^-theta), a key counts as grown where v_jc - x_c has the sign of towards_c, else as
+ * shrunk: move_c = sum of (grown or shrunk) |v_jc - x_c|, size_c = sum of its new weight |v_jc|,
+ *   weight_c = sum of its new weight, p + grown or p - shrunk. */
+typedef struct {
+  const double *p, *grown, *shrunk;
+} softmax_moves;
+void softmax_row_moves(double *move, double *size, double *weight, const double *x,
+                       const double *towards, const softmax_moves *moves, const softmax_pack *pack,
+                       int64_t lo, int64_t hi);
 /* Running error analysis of the pass itself: the sum of the absolute values of all partial results
  * that it rounds. Of the scores (state as softmax_row_scores left it; run indexed by key): */
 void softmax_running_scores(double *run, const softmax_state_f64 *state, const softmax_pack *pack,

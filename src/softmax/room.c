@@ -12,6 +12,7 @@ const problem_room softmax_room = {
     .ball = softmax_ball,
     .linear_zero = softmax_linear_zero,
     .backward_explicit = softmax_backward_explicit,
+    .backward_side = softmax_backward_side,
     .kernel = softmax_kernel,
     .machine = softmax_machine,
     .ball_rows = softmax_ball_rows,

@@ -80,3 +80,26 @@ void ISA(softmax_running_sums)(double *run, double *scratch, const double *p,
     }
   }
 }
+
+void ISA(softmax_row_moves)(double *move, double *size, double *weight, const double *x,
+                            const double *towards, const softmax_moves *moves,
+                            const softmax_pack *pack, int64_t lo, int64_t hi);
+void ISA(softmax_row_moves)(double *move, double *size, double *weight, const double *x,
+                            const double *towards, const softmax_moves *moves,
+                            const softmax_pack *pack, int64_t lo, int64_t hi) {
+  int64_t dv = pack->slice.dv;
+  for (int64_t c = 0; c < dv; c++)
+    move[c] = size[c] = weight[c] = 0;
+  for (int64_t j = lo; j < hi; j++) {
+    const double *v = (const double *)pack->values + j * pack->dv_pad;
+    double p = moves->p[j], grown = moves->grown[j], shrunk = moves->shrunk[j];
+    if (p == 0) continue;
+    for (int64_t c = 0; c < dv; c++) {
+      double off = (v[c] - x[c]) * towards[c];
+      double w = off > 0 ? p + grown : p - shrunk;
+      move[c] += (off > 0 ? grown : shrunk) * fabs(off);
+      size[c] += w * fabs(v[c]);
+      weight[c] += w;
+    }
+  }
+}

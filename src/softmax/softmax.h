@@ -37,6 +37,11 @@ void softmax_enclose_rows(room_block *block, const void *work, unsigned want);
 void softmax_enclose_close(void *work);
 void softmax_sensitivity(double *s_lo, double *s_hi, const double *x, const double *radius,
                          const void *work, int64_t row);
+/* ---- side.c ------------------------------------------------------------------------------------
+ */
+void softmax_backward_side(signed char *side, const double *got, const double *x,
+                           const double *radius, const void *work, int64_t row, double limit,
+                           double u_w, double u_s, double quantum);
 /* ---- enclose_dd.c (double-double)
  * -------------------------------------------------------------------- */
 void softmax_enclose_dd(double *x_hi, double *x_lo, double *radius, const void *work, int64_t row,
