@@ -17,8 +17,9 @@ extern "C" {
 
 typedef enum {
   ATTEST_OK = 0,
-  ATTEST_ERR_INPUT,    /* malformed file, wrong shape, value outside a domain: the message says what to change */
-  ATTEST_ERR_IO,       /* the operating system refused: missing, unreadable, disk full */
+  ATTEST_ERR_INPUT, /* malformed file, wrong shape, value outside a domain: the message says what to
+                       change */
+  ATTEST_ERR_IO,    /* the operating system refused: missing, unreadable, disk full */
   ATTEST_ERR_MEMORY,   /* out of memory */
   ATTEST_ERR_SUPPORT,  /* a legal request that this kernel does not serve */
   ATTEST_ERR_INTERRUPT /* Ctrl-C: partial results are valid */
@@ -70,7 +71,8 @@ typedef struct attest_certificate attest_certificate;
 attest_problem *attest_problem_new(const char *kernel, attest_error *error);
 void attest_problem_free(attest_problem *problem);
 
-/* `name` and `value` as on the command line without dashes: ("scale", "sqrt(1/8)"). Aliases count. */
+/* `name` and `value` as on the command line without dashes: ("scale", "sqrt(1/8)"). Aliases count.
+ */
 attest_status attest_problem_set(attest_problem *problem, const char *name, const char *value,
                                  attest_error *error);
 
@@ -86,15 +88,11 @@ attest_status attest_problem_output(attest_problem *problem, const char *name,
 attest_status attest_reference(attest_tensor *result, const attest_problem *problem,
                                const char *output, attest_error *error);
 
-typedef enum {
-  ATTEST_CERTIFIED,
-  ATTEST_REFUTED,
-  ATTEST_UNDECIDED
-} attest_verdict;
+typedef enum { ATTEST_CERTIFIED, ATTEST_REFUTED, ATTEST_UNDECIDED } attest_verdict;
 
 /* Compares every output that the problem was given with its enclosure. `bound` is a list separated
- * by semicolons, each as --bound takes it ("backward<=16;lse:abs<=1e-5"); NULL: the default. Returns
- * NULL and sets `error` when there is trouble. */
+ * by semicolons, each as --bound takes it ("backward<=16;lse:abs<=1e-5"); NULL: the default.
+ * Returns NULL and sets `error` when there is trouble. */
 attest_certificate *attest_check(const attest_problem *problem, const char *bound,
                                  attest_error *error);
 attest_verdict attest_certificate_verdict(const attest_certificate *certificate);

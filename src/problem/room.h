@@ -23,9 +23,9 @@ typedef struct {
   attest_dtype accumulate; /* format in which p.v and the normaliser are accumulated */
   attest_dtype result;     /* format of the output */
   attest_dtype result_lse; /* format of the log-sum-exp */
-  int64_t block;           /* keys summed in one chain before the chain joins the running sum; 0: all */
-  double exp_error;        /* relative error of the exponential, in unit roundoffs of products */
-  int builtin;             /* the order of operations of the built-in kernel is known: see the room */
+  int64_t block;    /* keys summed in one chain before the chain joins the running sum; 0: all */
+  double exp_error; /* relative error of the exponential, in unit roundoffs of products */
+  int builtin;      /* the order of operations of the built-in kernel is known: see the room */
 } room_machine;
 
 /* Enclosures of `rows` x `width` elements of one output in double: the exact element lies within
@@ -101,9 +101,9 @@ typedef struct problem_room {
   /* The same question for a whole row of out in double, at one size `limit`: side[c] = 1 when the
    * backward error of got[c] is at most limit, -1 when it is larger, 0 when double cannot tell.
    * x and radius are those of the row. NULL: the room has none. */
-  void (*backward_side)(signed char *side, const double *got, const double *x,
-                        const double *radius, const void *work, int64_t row, double limit,
-                        double u_w, double u_s, double quantum);
+  void (*backward_side)(signed char *side, const double *got, const double *x, const double *radius,
+                        const void *work, int64_t row, double limit, double u_w, double u_s,
+                        double quantum);
 
   /* The fast kernel: fills out and, when its data is not NULL, lse; float32 or float64 by dtype of
    * out. Deterministic: the same bits at any thread count and on every instruction set. */

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* clang-format off */
 /* Written by golden.py. */
 /* m 2^e to n significant digits. */
 static const struct {

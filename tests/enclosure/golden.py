@@ -97,7 +97,7 @@ def measures():
 
 
 def main():
-    print("/* SPDX-License-Identifier: LGPL-3.0-or-later */\n/* Written by golden.py. */")
+    print("/* SPDX-License-Identifier: LGPL-3.0-or-later */\n/* clang-format off */\n/* Written by golden.py. */")
     print("/* m 2^e to n significant digits. */\nstatic const struct {\n  const char *m;\n  long e, digits;\n  const char *text;\n} golden_decimals[] = {")
     for m, e, n in decimals():
         print(f'    {{"{m}", {e}, {n}, "{decimal(F(m) * F(2) ** e, n)}"}},')
