@@ -25,10 +25,9 @@
 #define EXP64_MAX 709.0
 #define EXP64_ERROR 2.0                  /* in unit roundoffs 2^-53 */
 #define EXP64_LOG2E 0x1.71547652b82fep+0 /* 1.4426950408889634 */
-#define EXP64_LN2_HI 0x1.62e42ffp-1      /* 0.69314718060195446 */
-#define EXP64_LN2_LO                                                                               \
-  -0x1.718432a1b0e26p-35 /* -4.2009150726810846e-11: |ln 2 - hi - lo| <= 2^-89                     \
-                          */
+/* 0.69314718060195446 and -4.2009150726810846e-11: |ln 2 - hi - lo| <= 2^-89 */
+#define EXP64_LN2_HI 0x1.62e42ffp-1
+#define EXP64_LN2_LO -0x1.718432a1b0e26p-35
 #define EXP64_ROUND 0x1.8p52
 #define EXP64_C2 0x1.000000000000ap-1
 #define EXP64_C3 0x1.55555555554f6p-3
