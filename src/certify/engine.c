@@ -204,8 +204,8 @@ static void run_team(engine *e, open_slice *slices, int64_t first, int64_t count
     attest_status status = enclosure_environment_check()
                                ? attest_fail(&error, ATTEST_ERR_SUPPORT,
                                              "a worker does not round to nearest with gradual "
-                                             "underflow: unset what changes the floating-point "
-                                             "environment")
+                                             "underflow: link the program without -ffast-math and "
+                                             "-Ofast, or restore the floating-point environment")
                                : worker_init(&w, e, &error);
     int ready = !status;
     if (status) engine_fail(e, status, &error);

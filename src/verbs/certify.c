@@ -142,7 +142,7 @@ int verb_certify(int argc, char **argv) {
                               options.operands[0]);
   else if (!verb_option(&options, "builtin"))
     status = verb_usage_error("say --builtin (plan files are not in this version)");
-  else if (!(status = verb_set_threads(&options))) {
+  else if (!(status = verb_set_threads(&options)) && !(status = verb_can_report(&options))) {
     verb_catch_interrupts();
     status = run_suite(&r, &options);
   }

@@ -95,8 +95,8 @@ static attest_status parse_roundoff(double *value, const verb_options *options, 
   problem_real_clear(&x);
   return ok && *value > 0 && *value <= 1
              ? ATTEST_OK
-             : attest_fail(error, ATTEST_ERR_INPUT, "--%s %s: a number in (0, 1] is wanted", name,
-                           text);
+             : attest_fail(error, ATTEST_ERR_INPUT,
+                           "--%s %s: a number in (0, 1] is wanted, such as 0x1p-24", name, text);
 }
 
 static attest_status refuse_unbuilt(const verb_options *options, attest_error *error) {
@@ -193,7 +193,7 @@ int verb_check(int argc, char **argv) {
   report r = {0};
   int status = verb_options_parse(&options, &definition, argc, argv);
   if (status >= 0) return status;
-  if (!(status = verb_set_threads(&options))) {
+  if (!(status = verb_set_threads(&options)) && !(status = verb_can_report(&options))) {
     verb_catch_interrupts();
     if (check(&r, &options, argc, argv, &error)) {
       verb_trouble(&error);

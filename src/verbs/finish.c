@@ -30,6 +30,19 @@ int verb_set_threads(const verb_options *options) {
   return status;
 }
 
+int verb_can_report(const verb_options *options) {
+  static const char *const reports[] = {"json", "junit"};
+  for (size_t i = 0; i < 2; i++) {
+    const char *path = verb_option(options, reports[i]);
+    tensor_writer *writer;
+    attest_error error;
+    if (!path) continue;
+    if (tensor_writer_open(&writer, path, &error)) return verb_trouble(&error);
+    tensor_writer_abort(writer);
+  }
+  return 0;
+}
+
 void verb_print_case(const certify_case *c, const verb_options *options, progress *p) {
   char *text = report_text(c, verb_option(options, "quiet") != NULL);
   progress_hide(p);
