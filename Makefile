@@ -181,10 +181,10 @@ uninstall: ## remove what install put there
 
 # ---- housekeeping ----------------------------------------------------------------------------
 format: ## lay the sources out with clang-format
-	clang-format -i $(FORMATTED)
+	@clang-format -i $(FORMATTED)
 
 format-check: ## fail when a source is not laid out as clang-format would
-	clang-format --dry-run --Werror $(FORMATTED)
+	@clang-format --dry-run --Werror $(FORMATTED)
 
 clean: ## remove all that was built
 	rm -rf build build-san $(BUILD)
