@@ -5,7 +5,7 @@
  *
  * 1. Scores. Product with the scale: the double scale is off by e_c, the product rounds once, the
  *    chain of d fused operations rounds d times, so before anything is added
- *      |s^ - s| <= g(d+3) sum |scale q_a k_a| + e_c |q|_2 |k|_2 + d 2^-1073 (1 + |k|),
+ *      |s^ - s| <= g(d+3) sum |scale q_a k_a| + e_c |q|_2 |k|_2 + d 2^-1000 (1 + |k|),
  *    the first sum being at most
  *    T = |scale| |q|_2 max |k|_2 over the blocks of visible keys (Cauchy-Schwarz). A softcap is
  *    1-Lipschitz; its own arithmetic costs 16 u cap (EXP_TANH_ERROR and three operations), as long
@@ -23,7 +23,8 @@
  * 3. Sums. A weight meets at most g(32 + 8 + blocks + 10) in out and g(16 + 4 + blocks + 10) in the
  *    normaliser; the division rounds once. With A = sum p |v| and x^ computed,
  *      |x^ - x| <= (1 + 2^-8) [rho (A + |x^|) + g(nO) A + g(nW) |x^| + u |x^|] + tail + (N + 2)
- * 2^-1073, the factor absorbing products of the terms and A, x against A^, x^.
+ * 2^-1000 (2^-1073 in truth, but subnormals are slow), the factor absorbing products of the terms
+ * and A, x against A^, x^.
  * 4. lse = m + log W: rho + g(nW) + N 2^-96 from W, 2^-51 (1 + |log W|) from log64, one rounding.
  * 5. Conditioning, in float (u_f = 2^-24): w, w t and |v| or |v - x| are rounded, t is a float dot
  *    product, sums have the depth of step 3: relative errors below
@@ -65,14 +66,17 @@ static double gamma_up(double n) {
   return n * 0x1p-53 * (1 + 0x1p-20);
 }
 
+/* |q|_2 from above: the sum of squares is off by (d + 1) u relative and, in subnormals, by d
+ * 2^-1074. */
 static double query_norm(const softmax_pack *pack, int64_t row) {
-  double squares = 0;
+  const attest_tensor *t = &pack->slice.q;
+  double squares = 0, d = (double)pack->slice.d;
   for (int64_t a = 0; a < pack->slice.d; a++) {
-    double q =
-        tensor_at(&pack->slice.q, row * pack->slice.q.stride[0] + a * pack->slice.q.stride[1]);
-    squares = enclosure_add_up(squares, enclosure_mul_up(fabs(q), fabs(q)));
+    double q = tensor_at(t, row * t->stride[0] + a * t->stride[1]);
+    squares += q * q;
   }
-  return enclosure_up(sqrt(squares));
+  if (squares < 0x1p-900) squares += d * 0x1p-1074;
+  return enclosure_up(sqrt(squares * (1 + (d + 4) * 0x1p-52)));
 }
 
 /* Largest |k|_2 over the blocks that meet lo .. hi - 1. */
@@ -109,7 +113,7 @@ void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, in
   terms->reach = enclosure_mul_up(size, inverse);
   double sink = slice->has_sink ? enclosure_mul_up(fabs(slice->sink), inverse) : 0;
   double before = gamma_up((double)slice->d + 3) * products +
-                  (double)slice->d * 0x1p-1073 * (1 + key) +
+                  (double)slice->d * 0x1p-1000 * (1 + key) +
                   enclosure_mul_up(pack->scale_error, enclosure_mul_up(terms->query_norm, key));
   terms->product_error = before * inverse;
   terms->cap_error = 16 * 0x1p-53 * cap * inverse;
@@ -139,7 +143,7 @@ void softmax_terms_finish(softmax_row_terms *terms, int rescaled) {
 }
 
 double softmax_tail(const softmax_row_terms *terms, double v_max) {
-  return terms->keys * 0x1p-96 * v_max + (terms->keys + 2) * 0x1p-1073;
+  return terms->keys * 0x1p-96 * v_max + (terms->keys + 2) * 0x1p-1000;
 }
 
 double softmax_radius(const softmax_row_terms *terms, double a, double x, double tail) {
@@ -172,16 +176,19 @@ typedef struct {
   const softmax_condition *kept;
   const softmax_pack *pack;
   const softmax_row_terms *terms;
-  int64_t r;      /* row of the state */
-  double kappa;   /* step 5 */
-  double c_off;   /* what underflow does to C */
-  double c_hi;    /* C from above */
-  int measurable; /* step 5 applies */
+  const double *v_max; /* a component: softmax_largest_value */
+  int64_t r;           /* row of the state */
+  double kappa;        /* step 5 */
+  double c_off;        /* what underflow does to C */
+  double c_hi;         /* C from above */
+  int measurable;      /* step 5 applies */
 } row_view;
 
 static row_view view_row(const softmax_state_f64 *state, const softmax_condition *kept,
-                         const softmax_pack *pack, const softmax_row_terms *terms, int64_t r) {
-  row_view view = {.state = state, .kept = kept, .pack = pack, .terms = terms, .r = r};
+                         const softmax_pack *pack, const softmax_row_terms *terms,
+                         const double *v_max, int64_t r) {
+  row_view view = {
+      .state = state, .kept = kept, .pack = pack, .terms = terms, .v_max = v_max, .r = r};
   if (!kept) return view;
   double depth = (double)pack->slice.d + 86 + terms->blocks;
   view.kappa = 2 * terms->rho + depth * 0x1p-24 * (1 + 0x1p-10) + terms->size_error;
@@ -224,7 +231,7 @@ static void measure_s(element *e, const row_view *view, int64_t c, double v_max)
 /* Steps 3 and 5 for component c. */
 static element enclose_element(const row_view *view, int64_t c) {
   const softmax_row_terms *terms = view->terms;
-  double v_max = softmax_largest_value(view->pack, terms, c), tail = softmax_tail(terms, v_max);
+  double v_max = view->v_max[c], tail = softmax_tail(terms, v_max);
   element e = {.x = view->state->out[view->r * view->pack->dv_pad + c] / view->state->sum[view->r],
                .a_hi = v_max,
                .s_hi = INFINITY};
@@ -325,12 +332,25 @@ static void unknown_rows(room_block *block, unsigned want) {
     block->reach[i] = INFINITY;
 }
 
+/* softmax_largest_value of all components. */
+static void largest_values(double *v_max, const softmax_pack *pack,
+                           const softmax_row_terms *terms) {
+  int64_t dv = pack->slice.dv;
+  for (int64_t c = 0; c < dv; c++)
+    v_max[c] = 0;
+  for (int64_t b = terms->lo / PASS_KEYS; b * PASS_KEYS < terms->hi; b++)
+    for (int64_t c = 0; c < dv; c++) {
+      double v = pack->value_max[b * dv + c];
+      v_max[c] = v > v_max[c] ? v : v_max[c];
+    }
+}
+
 /* Working memory of one call. */
 typedef struct {
   softmax_state_f64 state;
   softmax_condition kept;
   softmax_second second;
-  double *value;
+  double *value, *v_max;
 } scratch;
 
 static void scratch_close(scratch *s) {
@@ -338,12 +358,15 @@ static void scratch_close(scratch *s) {
   softmax_condition_close(&s->kept);
   softmax_state_close_f64(&s->state);
   free(s->value);
+  free(s->v_max);
 }
 
 static int scratch_open(scratch *s, const softmax_pack *pack, unsigned want) {
   memset(s, 0, sizeof *s);
   s->value = malloc(((size_t)pack->slice.dv + 1) * sizeof *s->value);
-  if (!s->value || softmax_state_open_f64(&s->state, pack, NULL) != ATTEST_OK) return 0;
+  s->v_max = malloc(((size_t)pack->slice.dv + 1) * sizeof *s->v_max);
+  if (!s->value || !s->v_max || softmax_state_open_f64(&s->state, pack, NULL) != ATTEST_OK)
+    return 0;
   if (pack->condition && softmax_condition_open(&s->kept, pack, NULL) != ATTEST_OK) return 0;
   return !(want & WANT_THEORY) || softmax_second_open(&s->second, pack);
 }
@@ -358,7 +381,9 @@ static void enclose_rows(room_block *block, scratch *s, const softmax_pack *pack
     softmax_row_terms terms;
     softmax_terms_of_row(&terms, pack, block->row + at + r);
     softmax_terms_finish(&terms, s->state.rescaled[r]);
-    row_view view = view_row(&s->state, pack->condition ? &s->kept : NULL, pack, &terms, r);
+    largest_values(s->v_max, pack, &terms);
+    row_view view =
+        view_row(&s->state, pack->condition ? &s->kept : NULL, pack, &terms, s->v_max, r);
     if (block->reach) block->reach[at + r] = terms.reach;
     if (want & WANT_OUT) row_out(block, &view, at + r, s->value);
     if (want & WANT_LSE) row_lse(block, &view, at + r);

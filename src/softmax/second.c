@@ -78,7 +78,7 @@ void softmax_sensitivity(double *s_lo, double *s_hi, const double *x, const doub
     s_hi[c] = INFINITY;
   }
   double relative = 2 * terms.rho + terms.size_error + (3 * terms.keys + 16) * 0x1p-53;
-  double tiny = ((double)pack->slice.d + 2) * 0x1p-1073 *
+  double tiny = ((double)pack->slice.d + 2) * 0x1p-1000 *
                 (1 + fabs(pack->scale) * terms.query_norm + terms.key_norm) *
                 fabs(pack->inverse_temperature);
   if (!terms.usable || !(relative <= 0x1p-4) || !softmax_second_open(&second, pack)) return;
@@ -96,7 +96,7 @@ void softmax_sensitivity(double *s_lo, double *s_hi, const double *x, const doub
     double far = softmax_largest_value(pack, &terms, c) + fabs(x[c]);
     double off = relative * s + radius[c] * (c_total + sink) * (1 + relative) +
                  terms.keys * 0x1p-95 * terms.reach * far + tiny * far +
-                 (terms.keys + 2) * 0x1p-1073;
+                 (terms.keys + 2) * 0x1p-1000;
     s_lo[c] = fmax(0, s - off * (1 + 0x1p-20));
     s_hi[c] = s + off * (1 + 0x1p-20);
     if (!(s_hi[c] >= 0)) s_hi[c] = INFINITY;
