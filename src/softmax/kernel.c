@@ -31,6 +31,25 @@ static double log_sum(double shift, double sum, const softmax_pack *pack) {
   return pack->problem->values.lse_base == 2 ? lse * EXP64_LOG2E : lse;
 }
 
+/* out[row] = sum / total * back; straight into memory where the row lies there as it is. */
+#define STORE_ROW(real, suffix, type)                                                              \
+  static void store_row_##suffix(attest_tensor *out, int64_t row, const real *sum, real total,     \
+                                 real back, int64_t dv) {                                          \
+    int64_t at = row * out->stride[0];                                                             \
+    if (out->dtype == type && !out->byteswapped && out->stride[1] == 1) {                          \
+      char *to = (char *)out->data + at * (int64_t)sizeof(real);                                   \
+      for (int64_t c = 0; c < dv; c++) {                                                           \
+        real x = sum[c] / total * back;                                                            \
+        memcpy(to + c * (int64_t)sizeof x, &x, sizeof x);                                          \
+      }                                                                                            \
+      return;                                                                                      \
+    }                                                                                              \
+    for (int64_t c = 0; c < dv; c++)                                                               \
+      tensor_store(out, at + c * out->stride[1], (double)(sum[c] / total * back));                 \
+  }
+STORE_ROW(float, f32, ATTEST_FLOAT32)
+STORE_ROW(double, f64, ATTEST_FLOAT64)
+
 /* Divides by the normaliser and stores rows row .. row + rows - 1. */
 #define STORE(real, suffix)                                                                        \
   static int store_rows_##suffix(attest_tensor *out, attest_tensor *lse,                           \
@@ -40,9 +59,7 @@ static double log_sum(double shift, double sum, const softmax_pack *pack) {
     real back = (real)(1 / pack->value_scale);                                                     \
     for (int64_t r = 0; r < rows; r++) {                                                           \
       const real *sum = state->out + r * pack->dv_pad;                                             \
-      for (int64_t c = 0; c < pack->slice.dv; c++)                                                 \
-        tensor_store(out, (row + r) * out->stride[0] + c * out->stride[1],                         \
-                     (double)(sum[c] / state->sum[r] * back));                                     \
+      store_row_##suffix(out, row + r, sum, state->sum[r], back, pack->slice.dv);                  \
       if (lse->data)                                                                               \
         tensor_store(lse, (row + r) * lse->stride[0],                                              \
                      log_sum((double)state->shift[r], (double)state->sum[r], pack));               \
