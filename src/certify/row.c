@@ -297,20 +297,23 @@ static void ask_sides(engine_scratch *scratch, const engine_place *at, const eng
                              o->u_w, o->u_s, o->quantum);
 }
 
-/* Quarters the size until no element is within it or the largest error so far is not smaller;
- * scratch->s_hi[c] becomes the least size that element c is known to be within. */
+/* scratch->s_hi[c] becomes the least limit 4^-n that element c is known to be within, for the
+ * elements in question. Stops once all that are left are below the largest error so far: a figure
+ * that equals the largest is never one that was cut short, so the order of the rows does not
+ * matter. */
 static void narrow_sides(engine_scratch *scratch, const engine_place *at, const engine_view *v,
-                         double limit) {
-  const engine_output *o = at->o;
+                         int64_t count, double limit) {
   int more = 1;
   for (double size = limit; more && size > 0x1p-60; size /= 4) {
+    double floor = atomic_load_explicit(&at->o->floor[MEASURE_BACKWARD], memory_order_relaxed);
     more = 0;
     if (size < limit) ask_sides(scratch, at, v, size);
-    for (int64_t c = 0; c < o->width; c++) {
+    for (int64_t i = 0; i < count; i++) {
+      int64_t c = scratch->elements[i].component;
       if (size == limit) scratch->s_hi[c] = INFINITY;
-      if (scratch->side[c] != 1) continue;
+      if (scratch->side[c] != 1 || !is_explicit_question(at, v, &scratch->elements[i])) continue;
       scratch->s_hi[c] = size;
-      more |= size > atomic_load_explicit(&o->floor[MEASURE_BACKWARD], memory_order_relaxed);
+      more |= measure_canonical(size) >= floor;
     }
   }
 }
@@ -331,7 +334,7 @@ static void settle_explicit(engine_scratch *scratch, const engine_place *at, con
         scratch->side[scratch->elements[i].component] < 0)
       engine_settle_explicit(at, &scratch->elements[i], 0, limit);
   if (!is_long) return;
-  narrow_sides(scratch, at, v, limit);
+  narrow_sides(scratch, at, v, count, limit);
   for (int64_t i = 0; i < count; i++) {
     double size = scratch->s_hi[scratch->elements[i].component];
     if (is_explicit_question(at, v, &scratch->elements[i]) && size <= limit)
