@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
@@ -10,6 +11,16 @@
 
 /* FLINT has said what is wrong; files under way have temporary names and are never renamed. */
 __attribute__((noreturn)) static void give_up(void) {
+  _exit(EXIT_TROUBLE);
+}
+
+/* Tensors are mapped: this is how a file ends that someone else shortens meanwhile. */
+static void file_shrank(int signal) {
+  (void)signal;
+  static const char message[] = "attest: an input file became shorter while it was read, or its "
+                                "disk failed: run again once nothing writes to it\n";
+  ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+  (void)written;
   _exit(EXIT_TROUBLE);
 }
 
@@ -26,6 +37,7 @@ static void gmp_free(void *block, size_t size) {
 }
 
 int main(int argc, char **argv) {
+  signal(SIGBUS, file_shrank);
   flint_set_abort(give_up);
   flint_set_num_threads(1);
   mp_set_memory_functions(gmp_allocate, gmp_reallocate, gmp_free);

@@ -90,7 +90,9 @@ static int is_npz(const tensor_file *file) {
          memcmp(file->map + 30 + length - 4, ".npy", 4) == 0;
 }
 
+/* The remedy names the file; a name that Python would read otherwise is left to the user. */
 static attest_status refuse_archive(const tensor_file *file, attest_error *error) {
+  int quotable = strlen(file->path) <= 200 && !file->path[strcspn(file->path, "'\\\n")];
   if (file->map[0] == 'P' && is_npz(file))
     return tensor_fail(error, ATTEST_ERR_INPUT, file->path,
                        "is the zip archive that numpy.savez writes; save one .npy file a tensor "
@@ -99,7 +101,8 @@ static attest_status refuse_archive(const tensor_file *file, attest_error *error
                      "is a pickle or zip archive (PyTorch .pt), which could run code when read; "
                      "convert it with\n"
                      "  import torch; from safetensors.torch import save_file\n"
-                     "  save_file({'x': torch.load('x.pt')}, 'x.safetensors')");
+                     "  save_file({'x': torch.load('%s')}, 'x.safetensors')",
+                     quotable ? file->path : "x.pt");
 }
 
 static attest_status refuse_unknown(const tensor_file *file, attest_error *error) {

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* attest check: one stored output against the exact result. */
 #include <ctype.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -81,22 +82,32 @@ static attest_status parse_bounds(certify_bounds *bounds, const verb_options *op
   return status;
 }
 
-/* A positive number, to the nearest double; 0 when the flag is absent. */
-static attest_status parse_roundoff(double *value, const verb_options *options, const char *name,
-                                    attest_error *error) {
-  const char *text = verb_option(options, name);
+/* A power of two as 2^N, else a decimal, a ratio or a hex float: to the nearest double. */
+static int read_roundoff(double *value, const char *text) {
+  int exponent, end = 0;
+  if (sscanf(text, "2^%d%n", &exponent, &end) == 1 && end && !text[end]) {
+    *value = ldexp(1, exponent);
+    return 1;
+  }
   double radius;
-  *value = 0;
-  if (!text) return ATTEST_OK;
   problem_real x;
   problem_real_init(&x);
   int ok = !problem_real_parse(&x, text);
   *value = problem_real_double(&radius, &x);
   problem_real_clear(&x);
-  return ok && *value > 0 && *value <= 1
+  return ok;
+}
+
+/* A positive number; 0 when the flag is absent. */
+static attest_status parse_roundoff(double *value, const verb_options *options, const char *name,
+                                    attest_error *error) {
+  const char *text = verb_option(options, name);
+  *value = 0;
+  if (!text) return ATTEST_OK;
+  return read_roundoff(value, text) && *value > 0 && *value <= 1
              ? ATTEST_OK
              : attest_fail(error, ATTEST_ERR_INPUT,
-                           "--%s %s: a number in (0, 1] is wanted, such as 0x1p-24", name, text);
+                           "--%s %s: a number in (0, 1] is wanted, such as 2^-24", name, text);
 }
 
 static attest_status refuse_unbuilt(const verb_options *options, attest_error *error) {

@@ -24,6 +24,7 @@ static struct {
   double a0;            /* a of row 0, where it differs: 0, else a */
   double a_loose;       /* the upper end of a as the double tier has it, where it is larger */
   double a, s, s_loose; /* condition: s in [s_loose, s] until sensitivity is asked */
+  double s_above;       /* the upper end of s until then, where it is larger than s */
   double theory, reach;
   measure_interval explicit_value;
   atomic_int blocks, sensitivities, dd_rows, ball_rows, linear_calls, explicit_calls, opened;
@@ -86,7 +87,7 @@ static void fake_cells(room_cells *cells, const room_block *block, unsigned want
         cells->a_lo[at] = fake_a(block->row + i);
         cells->a_hi[at] = fmax(fake.a_loose, cells->a_lo[at]);
         cells->s_lo[at] = fake.s_loose;
-        cells->s_hi[at] = fake.s;
+        cells->s_hi[at] = fmax(fake.s, fake.s_above);
       }
       if (want & WANT_THEORY) cells->theory[at] = fake.theory;
     }

@@ -68,6 +68,23 @@ START_TEST(equal_figures_of_unequal_errors_count_as_equal) {
 }
 END_TEST
 
+/* The error of row 0 is just above a point of the grid, which its first enclosure straddles; that
+ * of row 1 is known at once to be in the same cell, and the floor is the figure of both. */
+START_TEST(an_element_that_waits_at_the_floor_is_looked_at) {
+  static float out[2 * FAKE_WIDTH];
+  certify_case result;
+  fake_reset();
+  memcpy(out, fake_ones, sizeof out);
+  fake.exact[0][0] = "4393751543807/4398046511104"; /* 1 - 2^-10 - 2^-42 within 2^-40 */
+  fake.exact[1][0] = "1/1024";
+  out[FAKE_WIDTH] = 0x1p-9f + 0x1p-32f;
+  const certify_output *o = fake_check(&result, out, 2, "abs<=1");
+  ck_assert_int_eq(o->worst_index[1], 0);
+  ck_assert_double_eq(o->error[MEASURE_ABS].hi, 0x1p-10 + 0x1p-30);
+  certify_case_clear(&result);
+}
+END_TEST
+
 START_TEST(no_error_at_all_is_zero_at_the_first_element) {
   certify_case result;
   fake_reset();
@@ -263,6 +280,7 @@ void test_figures(Suite *suite) {
   tcase_add_test(t, a_figure_on_the_grid_is_not_rounded_up);
   tcase_add_test(t, equal_errors_are_reported_at_the_lowest_index);
   tcase_add_test(t, equal_figures_of_unequal_errors_count_as_equal);
+  tcase_add_test(t, an_element_that_waits_at_the_floor_is_looked_at);
   tcase_add_test(t, no_error_at_all_is_zero_at_the_first_element);
   tcase_add_test(t, zeros_instead_of_results_do_not_climb);
   tcase_add_test(t, nmse_is_a_ratio_of_sums);

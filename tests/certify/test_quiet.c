@@ -63,6 +63,15 @@ START_TEST(the_quick_pass_divides_by_the_smallest_denominator) {
   o = fake_check(&result, out, FAKE_ROWS, "backward<=2");
   ck_assert_int_eq(o->refuted, 3);
   certify_case_clear(&result);
+  fake_reset();
+  large_errors_first(out);
+  fake.a = 0;
+  fake.s = fake.s_loose = 1;
+  fake.s_above = 4;
+  out[40 * FAKE_WIDTH + 1] = 1 + 0x1p-22f; /* 4 units of s = 1 */
+  o = fake_check(&result, out, FAKE_ROWS, "backward<=2");
+  ck_assert_int_eq(o->refuted, 3);
+  certify_case_clear(&result);
 }
 END_TEST
 

@@ -98,7 +98,7 @@ def bounds():
     bits = (OUT.view("u4") >> 16).astype("u2")
     status, document, out, err = check(*BASE, "--out", save("bf", bits), "--bf16", "--bound", "backward<=16")
     expect("bfloat16 by --bf16", status == 0 and document["cases"][0]["outputs"][0]["dtype"] == "bfloat16", out + err)
-    _, document, _, _ = check(*BASE, "--out", GOOD, "--roundoff-weights", "0x1p-20", "--roundoff-scores", "1e-7")
+    _, document, _, _ = check(*BASE, "--out", GOOD, "--roundoff-weights", "2^-20", "--roundoff-scores", "1e-7")
     expect("roundoffs are settable and reported",
            document["cases"][0]["outputs"][0]["roundoff"] == {"weights": 2.0**-20, "scores": 1e-7})
 
@@ -245,6 +245,7 @@ def options():
             ("a library", ["--library", "x.so:f"], "not in this version"),
             ("a command", ["--exec", "true"], "not in this version"),
             ("a bad roundoff", ["--roundoff-weights", "-1"], "(0, 1]"),
+            ("a roundoff that only starts well", ["--roundoff-weights", "2^-24x"], "(0, 1]"),
             ("two allclose bounds", ["--bound", "allclose=1,1", "--bound", "allclose=2,2"], "stricter")]:
         status, out, err = run(*good, *extra)
         expect(f"{name} exits 2 and is explained", status == 2 and words in err and not out, (status, out, err))
@@ -315,18 +316,23 @@ def disks():
     expect("standard output that is full exits 2", status == 2, err)
 
 
-def interrupt():
-    """Ctrl-C once the progress line shows (on a terminal)."""
-    n, d = 16384, 64
-    inputs = sum(([f"--{x}", save("big", np.zeros((4, n, d), "f4"))] for x in ("q", "k", "v", "out")), [])
+def start_long(*flags):
+    """A long comparison on a terminal, once its progress line shows: (process, what it showed, the terminal)."""
+    inputs = sum(([f"--{x}", save("big", np.zeros((4, 16384, 64), "f4"))] for x in ("q", "k", "v", "out")), [])
     terminal, other = pty.openpty()
-    file = path("partial.json")
-    p = subprocess.Popen([ATTEST, "check", "softmax", *inputs, "--bound", "abs<=1", "--json", file],
+    p = subprocess.Popen([ATTEST, "check", "softmax", *inputs, "--bound", "abs<=1", *flags],
                          stdout=subprocess.PIPE, stderr=other, text=True)
     os.close(other)
     shown = b""
     while b"%" not in shown:
         shown += os.read(terminal, 4096)
+    return p, shown, terminal
+
+
+def interrupt():
+    """Ctrl-C."""
+    file = path("partial.json")
+    p, shown, terminal = start_long("--json", file)
     p.send_signal(signal.SIGINT)
     out, _ = p.communicate(timeout=120)
     os.close(terminal)
@@ -338,6 +344,18 @@ def interrupt():
     expect("... whose fraction is not too large", share and float(share[1]) <= o["counts"]["compared"] / o["elements"], out)
 
 
-for part in (statuses, bounds, certificate, layouts, edges, options, dump, disks, interrupt):
+def shrink():
+    """Somebody shortens a tensor that is being read."""
+    file = path("shrunk.json")
+    p, _, terminal = start_long("--json", file)
+    os.truncate(path("big.npy"), 4096)
+    out, _ = p.communicate(timeout=120)
+    shown = os.read(terminal, 65536)
+    os.close(terminal)
+    expect("a file that shrinks exits 2 and is explained", p.returncode == 2 and not out and b"became shorter" in shown, shown)
+    expect("... without a certificate", not os.path.exists(file))
+
+
+for part in (statuses, bounds, certificate, layouts, edges, options, dump, disks, interrupt, shrink):
     part()
 done()

@@ -1,13 +1,24 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The terms of the double radius, one by one: rows on which the radius without the term would be
  * below the error. The terms that are missing here are never alone:
+ *
  *   softcap (16 u cap): where |z| >= cap the products pay 4 u |z| at least, and the softcap's own
  *     error is at most (3.8 + 1) u cap(z); where |z| < cap its error is at most 4.8 u |z|;
+ *
  *   temperature (3 u reach): rounds twice, u reach each, beside at least 4 u reach for products or
- * bias; |y| <= 68 (68 u): |y| > 2 needs a reach above 1, and y = s - m needs reach >= |y| / 2, for
- * which products or bias pay 4 u reach >= 2 u |y|; moves of the shift (112 u): a growth of G needs
- * reach >= G / 2, paid 2 u G, and each move of at least 8 rounds three times: 11 u beside 16 u; exp
- * (2 u) and division (u): beside the 51 u of out_error. */
+ *     bias;
+ *
+ *   |y| <= 68 (68 u): |y| > 2 needs a reach above 1, and y = s - m needs reach >= |y| / 2, for
+ *     which products or bias pay 4 u reach >= 2 u |y|;
+ *
+ *   moves of the shift (112 u): a growth of G needs reach >= G / 2, paid 2 u G, and each move of at
+ *     least 8 rounds three times: 11 u beside 16 u;
+ *
+ *   exp (2 u) and division (u): beside the 51 u of out_error;
+ *
+ *   radius C in S: what weights of errors g t_j cost x^ is at most g sum p t |v - x| = g S, which
+ *     costs S at most g C S <= rho S, and kappa pays 2 rho S; what sums cost x^ costs S less than
+ *     the 2 u_f (B + |x| C) of rounding v and x to float. */
 #include <float.h>
 #include <math.h>
 

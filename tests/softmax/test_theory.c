@@ -3,6 +3,7 @@
  * and it is infinite where the model may leave the range of a format. */
 #include <math.h>
 
+#include "../../src/softmax/pass.h"
 #include "../../src/softmax/softmax.h"
 #include "fixture.h"
 
@@ -13,13 +14,27 @@ typedef struct {
   double q[D_MAX], k[2 * KEYS_MAX], v[KEYS_MAX], x[2], out, lse;
   int64_t n, d;
   const char *scale, *temperature;
+  attest_dtype storage[3]; /* of q, k, v */
 } row;
 
 static row *new_row(int64_t n, int64_t d) {
   row *r = calloc(1, sizeof *r);
   ck_assert_ptr_nonnull(r);
-  *r = (row){.n = n, .d = d, .scale = "1", .temperature = "1"};
+  *r = (row){.n = n,
+             .d = d,
+             .scale = "1",
+             .temperature = "1",
+             .storage = {ATTEST_FLOAT64, ATTEST_FLOAT64, ATTEST_FLOAT64}};
   return r;
+}
+
+/* What is stored as float32 has been given as numbers that it holds. */
+static void store(double *data, int64_t n, attest_dtype dtype) {
+  float *narrow = (float *)data;
+  for (int64_t i = 0; i < n && dtype == ATTEST_FLOAT32; i++) {
+    float x = (float)data[i];
+    memcpy(narrow + i, &x, sizeof x);
+  }
 }
 
 static attest_problem *problem_of(row *r) {
@@ -31,7 +46,8 @@ static attest_problem *problem_of(row *r) {
     int64_t rows, width;
   } inputs[] = {{"q", r->q, 1, r->d}, {"k", r->k, r->n, r->d}, {"v", r->v, r->n, 1}};
   for (int i = 0; i < 3; i++) {
-    attest_tensor t = attest_tensor_of(inputs[i].data, ATTEST_FLOAT64, 2,
+    store(inputs[i].data, inputs[i].rows * inputs[i].width, r->storage[i]);
+    attest_tensor t = attest_tensor_of(inputs[i].data, r->storage[i], 2,
                                        (int64_t[]){inputs[i].rows, inputs[i].width});
     ck_assert_int_eq(attest_problem_input(p, inputs[i].name, &t, &error), ATTEST_OK);
   }
@@ -206,6 +222,77 @@ START_TEST(each_output_rounds_to_its_own_format) {
 }
 END_TEST
 
+/* ---- what each rounding is charged, in units of roundoff of float32 ---- */
+
+/* The bounds of out and lse of a row, which is freed. */
+static void charge(double bound[2], row *r, const room_machine *machine) {
+  attest_problem *p = problem_of(r);
+  bounds(bound, r, p, machine);
+  bound[0] *= 0x1p24;
+  bound[1] *= 0x1p24;
+  attest_problem_free(p);
+  free(r);
+}
+
+/* Keys of scores 0 and 1, values 1 and 2. */
+static row *stored_keys(attest_dtype q, attest_dtype k, attest_dtype v) {
+  row *r = two_keys(1, 0, 1);
+  r->storage[0] = q;
+  r->storage[1] = k;
+  r->storage[2] = v;
+  return r;
+}
+
+/* Two roundings for a score, one for a value. None of them is ever alone beyond the bound: g(d+3) t
+ * pays for d + 1 roundings of products and sums with two to spare. */
+START_TEST(inputs_of_more_digits_are_rounded_on_their_way_in) {
+  const attest_dtype narrow = ATTEST_FLOAT32, wide = ATTEST_FLOAT64;
+  double p = exp(1) / (1 + exp(1)), x = 1 + p, spread = 2 * p * (2 - x);
+  for (int builtin = 0; builtin < 2; builtin++) {
+    double none[2], query[2], key[2], value[2];
+    room_machine machine = softmax_machine(ATTEST_FLOAT32);
+    machine.builtin = builtin;
+    charge(none, stored_keys(narrow, narrow, narrow), &machine);
+    charge(query, stored_keys(wide, narrow, narrow), &machine);
+    charge(key, stored_keys(narrow, wide, narrow), &machine);
+    charge(value, stored_keys(narrow, narrow, wide), &machine);
+    ck_assert_double_eq_tol(query[0] - none[0], spread, 0.03 * spread);
+    ck_assert_double_eq_tol(key[0] - none[0], spread, 0.03 * spread);
+    ck_assert_double_eq_tol(value[0] - none[0], x, 0.03 * x);
+    ck_assert_double_eq_tol(query[1] - none[1], 2 * p, 0.06 * p);
+    ck_assert_double_eq_tol(value[1], none[1], 1e-3);
+  }
+}
+END_TEST
+
+/* A first block of scores 0, then one key of score `growth`; values 1: only sums err in out. */
+static row *growing(double growth) {
+  row *r = new_row(257, 1);
+  r->q[0] = 1;
+  r->k[256] = growth;
+  for (int j = 0; j < 257; j++)
+    r->v[j] = 1;
+  return r;
+}
+
+/* The built-in kernel moves its shift when the maximum grows by 8: each of ceil(growth/8) + 1 moves
+ * multiplies both sums once more, and a weight by an exponential with a rounding of its own. Its
+ * arguments telescope to at most 16 beyond the distance from the maximum, instead of the distance
+ * from the first block's maximum. (In float32 none of this is ever alone beyond the bound, nor are
+ * the u^2 (d+14) t by which the maximum itself may be off.) */
+START_TEST(each_move_of_the_maximum_is_charged) {
+  room_machine machine = softmax_machine(ATTEST_FLOAT32);
+  double still[2], moved[2], moves = 3;
+  charge(still, growing(8 - 0x1p-10), &machine);
+  charge(moved, growing(8 + 0x1p-10), &machine);
+  double p = exp(8) / (exp(8) + 256);
+  ck_assert_double_eq_tol(moved[0] - still[0], 2 * moves, 0.05 * moves);
+  double weights = 2 * PASS_SHIFT + moves * (machine.exp_error + 1);
+  double expected = weights - p * 8 + moves + (1 - p) * 8;
+  ck_assert_double_eq_tol(moved[1] - still[1], expected, 0.05 * expected);
+}
+END_TEST
+
 void test_theory(Suite *suite) {
   TCase *tc = tcase_create("theory");
   tcase_add_test(tc, temperature_magnifies_the_error_of_products);
@@ -213,5 +300,7 @@ void test_theory(Suite *suite) {
   tcase_add_test(tc, rounded_weights_need_not_be_those_of_the_normaliser);
   tcase_add_test(tc, every_format_underflows_in_its_own_range);
   tcase_add_test(tc, each_output_rounds_to_its_own_format);
+  tcase_add_test(tc, inputs_of_more_digits_are_rounded_on_their_way_in);
+  tcase_add_test(tc, each_move_of_the_maximum_is_charged);
   suite_add_tcase(suite, tc);
 }

@@ -58,7 +58,7 @@ START_TEST(other_formats_are_refused_with_a_remedy) {
   } cases[] = {
       {"x.pt",
        "PK\x03\x04\0\0\x08\x08\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10\0\x12\0archive/data.pkl", 46,
-       "\n  save_file({'x': torch.load('x.pt')}, 'x.safetensors')"},
+       "/x.pt')}, 'x.safetensors')"},
       {"old.pt", "\x80\x02\x8a\nl\xfc\x9c\x46\xf9\x20j\xa8P\x19.", 16, "import torch"},
       {"x.pkl", "\x80\x04\x95\x10\0\0\0\0\0\0\0]", 12, "import torch"},
       {"short.pkl", "\x80\x05", 2, "import torch"},
