@@ -77,14 +77,16 @@ attest_status attest_problem_set(attest_problem *problem, const char *name, cons
                                  attest_error *error);
 
 /* Borrows the tensor's data until the problem is freed. Inputs: q k v bias mask alibi-slopes sinks
- * cu-seqlens-q cu-seqlens-k seqused-k. Outputs (what the kernel returned): out lse. */
+ * cu-seqlens-q cu-seqlens-k seqused-k initial-state. Outputs (what the kernel returned): out lse
+ * final-state. */
 attest_status attest_problem_input(attest_problem *problem, const char *name,
                                    const attest_tensor *tensor, attest_error *error);
 attest_status attest_problem_output(attest_problem *problem, const char *name,
                                     const attest_tensor *tensor, attest_error *error);
 
-/* The exact `output` ("out", "lse"), correctly rounded to the dtype of `result` (to nearest, ties
- * to even). `result` must have the shape of that output in the problem's out-layout. */
+/* The exact `output` ("out", "lse", "final-state"), correctly rounded to the dtype of `result` (to
+ * nearest, ties to even). `result` must have the shape of that output in the problem's out-layout.
+ */
 attest_status attest_reference(attest_tensor *result, const attest_problem *problem,
                                const char *output, attest_error *error);
 

@@ -257,7 +257,7 @@ static void give_up(const climb *k, engine_element *element) {
 }
 
 static unsigned wanted(const engine_output *o, const engine_element *elements, int64_t count) {
-  unsigned want = o->output == OUTPUT_OUT ? WANT_OUT : WANT_LSE;
+  unsigned want = room_want(o->output);
   for (int64_t i = 0; i < count; i++)
     if (elements[i].open & 1u << MEASURE_BACKWARD) want |= WANT_CONDITION;
   return want;

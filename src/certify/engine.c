@@ -62,6 +62,7 @@ static void worker_clear(worker *w) {
   for (size_t i = 0; i < w->block_count; i++) {
     cells_clear(&w->blocks[i].out);
     cells_clear(&w->blocks[i].lse);
+    cells_clear(&w->blocks[i].state);
     free(w->blocks[i].reach);
   }
   free(w->blocks);
@@ -74,13 +75,15 @@ static attest_status worker_init(worker *w, const engine *e, attest_error *error
   int complete = (w->blocks = calloc(count, sizeof *w->blocks)) != NULL;
   for (size_t i = 0; i < count && complete; i++) {
     room_block *block = &w->blocks[w->block_count++];
-    complete = cells_init(&block->out, e->problem->dv) & cells_init(&block->lse, 1);
+    complete = cells_init(&block->out, e->problem->dv) & cells_init(&block->lse, 1) &
+               cells_init(&block->state, e->problem->state_width);
     complete &= (block->reach = calloc(ENGINE_BLOCK_ROWS, sizeof(double))) != NULL;
     block->machine = e->machine_count ? e->machines[i] : NULL;
   }
-  attest_status status =
-      complete ? engine_scratch_init(&w->scratch, e->problem->dv > 1 ? e->problem->dv : 1, error)
-               : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  int64_t width =
+      e->problem->dv > e->problem->state_width ? e->problem->dv : e->problem->state_width;
+  attest_status status = complete ? engine_scratch_init(&w->scratch, width > 1 ? width : 1, error)
+                                  : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   if (status) worker_clear(w);
   return status;
 }
@@ -92,9 +95,15 @@ typedef struct {
   void *work;
 } open_slice;
 
+static const room_cells *cells_of(const room_block *block, int output) {
+  return output == OUTPUT_OUT           ? &block->out
+         : output == OUTPUT_FINAL_STATE ? &block->state
+                                        : &block->lse;
+}
+
 static engine_view view_of(const worker *w, const engine_output *o, int64_t i) {
   const room_block *block = &w->blocks[0];
-  const room_cells *cells = o->output == OUTPUT_OUT ? &block->out : &block->lse;
+  const room_cells *cells = cells_of(block, o->output);
   int64_t first = i * cells->width;
   engine_view v = {.x = cells->x + first,
                    .radius = cells->radius + first,
@@ -104,10 +113,7 @@ static engine_view view_of(const worker *w, const engine_output *o, int64_t i) {
                    .s_hi = cells->s_hi + first,
                    .class = cells->class + first,
                    .tier = TIER_DOUBLE};
-  if (o->machine >= 0) {
-    const room_block *declared = &w->blocks[o->machine];
-    v.theory = (o->output == OUTPUT_OUT ? declared->out.theory : declared->lse.theory) + first;
-  }
+  if (o->machine >= 0) v.theory = cells_of(&w->blocks[o->machine], o->output)->theory + first;
   if (o->measures & 1u << MEASURE_BACKWARD)
     v.is_explicit = !(o->highest_limit[MEASURE_BACKWARD] * o->u_s * block->reach[i] <= 1.0 / 64);
   return v;
@@ -119,8 +125,13 @@ static engine_place place_of(engine *e, engine_output *o, problem_slice *slice,
   return (engine_place){e, o, slice, open->work, row};
 }
 
-static void compare_block(worker *w, engine *e, const open_slice *open, const room_block *block) {
+/* What a block of rows is wanted for: rows of the state are no rows of queries. */
+enum { WANT_QUERIES = WANT_OUT | WANT_LSE, WANT_TERMS = WANT_CONDITION | WANT_THEORY };
+
+static void compare_block(worker *w, engine *e, const open_slice *open, const room_block *block,
+                          unsigned what) {
   for (size_t k = 0; k < e->output_count && !engine_stopped(e); k++) {
+    if (!(room_want(e->outputs[k].output) & what)) continue;
     problem_slice slice;
     engine_place at = place_of(e, &e->outputs[k], &slice, open, block->row);
     for (int64_t i = 0; i < block->rows; i++, at.row++) {
@@ -141,22 +152,26 @@ static int64_t block_pairs(const engine *e, const problem_slice *slice, int64_t 
 }
 
 /* The double tier of every machine for rows row .. row + rows - 1. */
-static void compute_block(worker *w, engine *e, const open_slice *open, int64_t row, int64_t rows) {
+static void compute_block(worker *w, engine *e, const open_slice *open, int64_t row, int64_t rows,
+                          unsigned what) {
   for (size_t i = 0; i < w->block_count; i++) {
     room_block *block = &w->blocks[i];
     block->row = row;
     block->rows = rows;
-    unsigned want = e->want;
-    if (i > 0) want = (want & (WANT_OUT | WANT_LSE)) | WANT_THEORY;
+    unsigned want = e->want & (what | WANT_TERMS);
+    if (i > 0) want = (want & what) | WANT_THEORY;
     e->room->rows(block, open->work, want);
   }
 }
 
-static void run_block(worker *w, engine *e, const open_slice *open, int64_t row) {
-  int64_t left = open->slice.nq - row, rows = left < ENGINE_BLOCK_ROWS ? left : ENGINE_BLOCK_ROWS;
-  compute_block(w, e, open, row, rows);
-  compare_block(w, e, open, &w->blocks[0]);
-  if (e->options->step && !engine_stopped(e))
+static void run_block(worker *w, engine *e, const open_slice *open, int64_t row, unsigned what) {
+  int64_t all = what == WANT_STATE
+                    ? problem_output_rows(e->problem, &open->slice, OUTPUT_FINAL_STATE)
+                    : open->slice.nq;
+  int64_t left = all - row, rows = left < ENGINE_BLOCK_ROWS ? left : ENGINE_BLOCK_ROWS;
+  compute_block(w, e, open, row, rows, what);
+  compare_block(w, e, open, &w->blocks[0], what);
+  if (what == WANT_QUERIES && e->options->step && !engine_stopped(e))
     e->options->step(e->options->context, block_pairs(e, &open->slice, row, rows));
 }
 
@@ -172,7 +187,8 @@ static void run_pending(worker *w, engine *e, engine_output *o, const open_slice
     n += engine_still_open(o, element) != 0;
   }
   if (n && !engine_stopped(e)) {
-    compute_block(w, e, open, pending->row, 1);
+    compute_block(w, e, open, pending->row, 1,
+                  o->output == OUTPUT_FINAL_STATE ? WANT_STATE : WANT_QUERIES);
     engine_view view = view_of(w, o, 0);
     engine_set_largest(&view, o->width);
     engine_ladder(&w->scratch, &at, &view, n, 0);
@@ -191,6 +207,7 @@ static attest_status open_one(engine *e, open_slice *open, int64_t index, attest
 
 typedef struct {
   int64_t slice, row; /* slice: within the group */
+  unsigned what;
 } unit;
 
 /* Opens the slices and compares their blocks, in order: of equal errors the first is reported, and
@@ -216,7 +233,7 @@ static void run_team(engine *e, open_slice *slices, int64_t first, int64_t count
 #pragma omp for schedule(dynamic, 1)
     for (int64_t i = 0; i < unit_count; i++) {
       const unit *u = &units[i];
-      if (ready && !engine_stopped(e)) run_block(&w, e, &slices[u->slice], u->row);
+      if (ready && !engine_stopped(e)) run_block(&w, e, &slices[u->slice], u->row, u->what);
     }
     for (size_t k = 0; k < e->output_count; k++) {
       engine_output *o = &e->outputs[k];
@@ -236,6 +253,11 @@ static void run_team(engine *e, open_slice *slices, int64_t first, int64_t count
   }
 }
 
+/* Rows of the final state that are to be compared. */
+static int64_t state_rows(const engine *e, const problem_slice *slice) {
+  return e->want & WANT_STATE ? problem_output_rows(e->problem, slice, OUTPUT_FINAL_STATE) : 0;
+}
+
 static attest_status run_group(engine *e, int64_t first, int64_t count, int64_t unit_count,
                                attest_error *error) {
   open_slice *slices = calloc((size_t)count, sizeof *slices);
@@ -249,8 +271,10 @@ static attest_status run_group(engine *e, int64_t first, int64_t count, int64_t 
   for (int64_t i = 0; i < count; i++) {
     problem_slice slice;
     problem_slice_get(&slice, e->problem, first + i);
-    for (int64_t row = 0; row < slice.nq; row += ENGINE_BLOCK_ROWS)
-      units[n++] = (unit){i, row};
+    for (int64_t row = 0; row < slice.nq && e->want & WANT_QUERIES; row += ENGINE_BLOCK_ROWS)
+      units[n++] = (unit){i, row, WANT_QUERIES};
+    for (int64_t row = 0; row < state_rows(e, &slice); row += ENGINE_BLOCK_ROWS)
+      units[n++] = (unit){i, row, WANT_STATE};
   }
   run_team(e, slices, first, count, units, n);
   for (int64_t i = 0; i < count; i++)
@@ -267,7 +291,8 @@ static attest_status run_slices(engine *e, attest_error *error) {
   for (int64_t i = 0; i < total && !status && !engine_stopped(e); i++) {
     problem_slice slice;
     problem_slice_get(&slice, e->problem, i);
-    units += (slice.nq + ENGINE_BLOCK_ROWS - 1) / ENGINE_BLOCK_ROWS;
+    units += (slice.nq + ENGINE_BLOCK_ROWS - 1) / ENGINE_BLOCK_ROWS +
+             (state_rows(e, &slice) + ENGINE_BLOCK_ROWS - 1) / ENGINE_BLOCK_ROWS;
     if (units < UNITS_A_GROUP && i + 1 < total) continue;
     status = run_group(e, first, i + 1 - first, units, error);
     first = i + 1;

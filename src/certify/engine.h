@@ -227,7 +227,10 @@ int engine_tie(const engine_place *at, const engine_element *element, measure_ki
 
 /* ---- moments.c ---- */
 
-int64_t engine_row_index(const attest_problem *problem, const problem_slice *slice, int64_t row);
+/* The most rows that a slice has of the output. */
+int64_t engine_rows_max(const attest_problem *problem, int output);
+int64_t engine_row_index(const attest_problem *problem, const problem_slice *slice, int output,
+                         int64_t row);
 void engine_row_moments(const engine_place *at, const engine_view *view, const double *got);
 /* Sums the rows; where bound or figure stay open, all again in balls. */
 void engine_nmse(engine *e, engine_output *o);

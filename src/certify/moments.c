@@ -6,8 +6,13 @@
 #include "../enclosure/interval.h"
 #include "engine.h"
 
-int64_t engine_row_index(const attest_problem *problem, const problem_slice *slice, int64_t row) {
-  return slice->index * problem->nq + row;
+int64_t engine_rows_max(const attest_problem *problem, int output) {
+  return output == OUTPUT_FINAL_STATE ? problem->state_rows : problem->nq;
+}
+
+int64_t engine_row_index(const attest_problem *problem, const problem_slice *slice, int output,
+                         int64_t row) {
+  return slice->index * engine_rows_max(problem, output) + row;
 }
 
 static void add_square(double *lo, double *hi, measure_interval x) {
@@ -35,14 +40,14 @@ void engine_row_moments(const engine_place *at, const engine_view *view, const d
   engine_moments m = {0, 0, 0, 0};
   for (int64_t c = 0; c < at->o->width; c++)
     add_element(&m, at->o, view, c, got[c]);
-  at->o->moments[engine_row_index(at->e->problem, at->slice, at->row)] = m;
+  at->o->moments[engine_row_index(at->e->problem, at->slice, at->o->output, at->row)] = m;
 }
 
 /* ---- the sum ---- */
 
 static measure_interval sum_rows(const engine *e, const engine_output *o) {
   engine_moments sum = {0, 0, 0, 0};
-  int64_t rows = problem_slice_count(e->problem) * e->problem->nq;
+  int64_t rows = problem_slice_count(e->problem) * engine_rows_max(e->problem, o->output);
   for (int64_t i = 0; i < rows; i++) {
     const engine_moments *m = &o->moments[i];
     sum.error_lo = enclosure_add_down(sum.error_lo, m->error_lo);
@@ -90,9 +95,9 @@ static void split(double *hi, double *lo, double *radius, const arb_t x) {
 static attest_status ball_row(engine_scratch *scratch, room_balls *balls, const engine_place *at,
                               attest_error *error) {
   const engine_output *o = at->o;
-  attest_status status = at->e->room->ball(balls, o->subject->problem, at->slice, at->row,
-                                           o->output, o->output == OUTPUT_OUT ? WANT_OUT : WANT_LSE,
-                                           enclosure_ladder[TIER_BALL].precision, error);
+  attest_status status =
+      at->e->room->ball(balls, o->subject->problem, at->slice, at->row, o->output,
+                        room_want(o->output), enclosure_ladder[TIER_BALL].precision, error);
   if (status) return status;
   for (int64_t c = 0; c < o->width; c++)
     split(&scratch->x_hi[c], &scratch->x_lo[c], &scratch->radius[c], balls->x + c);
@@ -107,6 +112,7 @@ static attest_status ball_row(engine_scratch *scratch, room_balls *balls, const 
 }
 
 static void ball_slice(engine *e, engine_output *o, const problem_slice *slice) {
+  int64_t rows = problem_output_rows(e->problem, slice, o->output);
 #pragma omp parallel
   {
     attest_error error;
@@ -116,7 +122,7 @@ static void ball_slice(engine *e, engine_output *o, const problem_slice *slice) 
     if (status) engine_fail(e, status, &error);
     room_balls_init(&balls, o->width);
 #pragma omp for schedule(dynamic, 1)
-    for (int64_t row = 0; row < slice->nq; row++) {
+    for (int64_t row = 0; row < rows; row++) {
       engine_place at = {e, o, slice, NULL, row};
       if (!engine_stopped(e) && (status = ball_row(&scratch, &balls, &at, &error)))
         engine_fail(e, status, &error);

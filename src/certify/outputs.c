@@ -103,14 +103,14 @@ static attest_status set_output(engine *e, engine_output *o, attest_error *error
   set_roundoffs(e, o);
   attest_status status = add_bounds(e, o, error);
   if (status) return status;
-  e->want |= o->output == OUTPUT_OUT ? WANT_OUT : WANT_LSE;
+  e->want |= room_want(o->output);
   if (o->measures & 1u << MEASURE_BACKWARD) e->want |= WANT_CONDITION;
   if (o->measures & 1u << MEASURE_THEORY) {
     e->want |= WANT_THEORY;
     o->machine = find_machine(e, o->subject->machine);
   }
   if (o->measures & 1u << MEASURE_NMSE) {
-    int64_t rows = problem_slice_count(e->problem) * e->problem->nq;
+    int64_t rows = problem_slice_count(e->problem) * engine_rows_max(e->problem, o->output);
     o->moments = calloc((size_t)(rows > 0 ? rows : 1), sizeof *o->moments);
     if (!o->moments) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   }
@@ -123,7 +123,8 @@ static attest_status check_bounds_apply(const certify_subject *s, attest_error *
     any |= s->problem->output[i].data != NULL;
   if (!any)
     return attest_fail(error, ATTEST_ERR_INPUT,
-                       "nothing to check: give what the kernel returned as --out or --lse");
+                       "nothing to check: give what the kernel returned as --out, --lse or "
+                       "--final-state");
   for (size_t i = 0; i < s->bounds->count; i++) {
     const certify_bound *b = &s->bounds->items[i];
     if (b->output >= 0 && !s->problem->output[b->output].data)
@@ -140,14 +141,14 @@ static attest_status add_subject(engine *e, const certify_subject *subjects, siz
   attest_status status = check_bounds_apply(s, error);
   for (int i = 0; i < OUTPUT_COUNT && !status; i++) {
     if (!s->problem->output[i].data) continue;
-    if (i != OUTPUT_OUT && i != OUTPUT_LSE)
+    if (i == OUTPUT_INDICES)
       return attest_fail(error, ATTEST_ERR_SUPPORT, "output %s is not compared in this version",
                          problem_output_names[i]);
     engine_output *o = &e->outputs[e->output_count];
     o->subject = s;
     o->subject_index = index;
     o->output = i;
-    o->width = i == OUTPUT_OUT ? e->problem->dv : 1;
+    o->width = problem_output_width(e->problem, i);
     o->format = tensor_dtype_format(s->problem->output[i].dtype);
     if (!o->format)
       return attest_fail(error, ATTEST_ERR_INPUT, "output %s has dtype %s: a float is wanted",
@@ -166,7 +167,7 @@ int64_t engine_elements(const engine *e, const engine_output *o) {
   for (int64_t i = 0; i < problem_slice_count(e->problem); i++) {
     problem_slice slice;
     problem_slice_get(&slice, e->problem, i);
-    elements += slice.nq * o->width;
+    elements += problem_output_rows(e->problem, &slice, o->output) * o->width;
   }
   return elements;
 }

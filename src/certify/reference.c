@@ -188,6 +188,20 @@ static attest_status compute_unit(unit_balls *u, reference_run *run, const probl
   return status;
 }
 
+/* One row of the final state. */
+static void run_state_row(reference_run *run, const problem_slice *slice, int64_t row) {
+  attest_error error;
+  int64_t width = problem_output_width(run->problem, OUTPUT_FINAL_STATE);
+  row_place at = {run, slice, row, OUTPUT_FINAL_STATE};
+  room_balls balls;
+  room_balls_init(&balls, width);
+  attest_status status = run->room->ball(&balls, run->problem, slice, row, OUTPUT_FINAL_STATE, 0,
+                                         run->target->precision, &error);
+  if (!status) status = finish_row(&at, balls.x, balls.class, width, &error);
+  if (status) fail(run, status, &error);
+  room_balls_clear(&balls);
+}
+
 static void run_unit(reference_run *run, int64_t slice_index, int64_t row) {
   problem_slice slice;
   attest_error error;
@@ -215,8 +229,17 @@ static void run_unit(reference_run *run, int64_t slice_index, int64_t row) {
 static void run_units(reference_run *run) {
   int64_t slices = problem_slice_count(run->problem);
   int64_t units = (run->problem->nq + UNIT_ROWS - 1) / UNIT_ROWS;
+  int64_t states = run->target->wanted[OUTPUT_FINAL_STATE] ? run->problem->state_rows : 0;
 #pragma omp parallel
   {
+#pragma omp for schedule(dynamic, 1) nowait
+    for (int64_t n = 0; n < slices * states; n++) {
+      problem_slice slice;
+      problem_slice_get(&slice, run->problem, n / states);
+      if (n % states < problem_output_rows(run->problem, &slice, OUTPUT_FINAL_STATE) &&
+          !stopped(run))
+        run_state_row(run, &slice, n % states);
+    }
 #pragma omp for schedule(dynamic, 1)
     for (int64_t n = 0; n < slices * units; n++) {
       problem_slice slice;
@@ -247,6 +270,10 @@ attest_status certify_reference_run(reference_target *target, const attest_probl
   if (!run.room)
     return attest_fail(error, ATTEST_ERR_SUPPORT, "kernel %s has no reference in this version",
                        problem->kernel->name);
+  if (target->wanted[OUTPUT_FINAL_STATE] && problem->state_rows <= 0)
+    return attest_fail(error, ATTEST_ERR_SUPPORT,
+                       "a state of degree %lld in %lld dimensions has too many monomials",
+                       (long long)problem->values.degree, (long long)problem->d);
   attest_status status = check_inputs(problem, error);
   if (status) return status;
   run.precision_max = target->precision > ENCLOSURE_BALL_PRECISION_MAX / 4

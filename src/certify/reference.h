@@ -30,11 +30,12 @@ typedef struct {
   const volatile sig_atomic_t *interrupted;   /* NULL: never */
   void (*step)(void *context, int64_t pairs); /* certify_pairs in all */
   void *context;
+  int with_state; /* decimals of final-state too */
 } reference_options;
 
-/* `digits` significant digits of out and lse (what the kernel has of them), to nearest, ties to
- * even. *open counts elements that stayed REFERENCE_OPEN. decimals[OUTPUT_COUNT] is zeroed first
- * and to be cleared in any case. */
+/* `digits` significant digits of out and lse (what the kernel has of them) and, where asked for,
+ * final-state, to nearest, ties to even. *open counts elements that stayed REFERENCE_OPEN.
+ * decimals[OUTPUT_COUNT] is zeroed first and to be cleared in any case. */
 attest_status certify_reference_decimals(reference_decimals decimals[], int64_t *open,
                                          const attest_problem *problem, long digits,
                                          const reference_options *options, attest_error *error);

@@ -139,9 +139,10 @@ attest_status certify_reference_decimals(reference_decimals decimals[], int64_t 
       {store, boundary, store_exact, store_class, store_open, {0}, 0}, digits, decimals};
   t.target.precision = 64 + (slong)((double)digits * 3.3219280948873626);
   attest_status status = ATTEST_OK;
-  for (int output = OUTPUT_OUT; output <= OUTPUT_LSE && !status; output++) {
+  for (int output = OUTPUT_OUT; output <= OUTPUT_FINAL_STATE && !status; output++) {
     t.target.wanted[output] =
-        strstr(problem->kernel->outputs, problem_output_names[output]) != NULL;
+        strstr(problem->kernel->outputs, problem_output_names[output]) != NULL &&
+        (output != OUTPUT_FINAL_STATE || (options && options->with_state));
     if (t.target.wanted[output]) status = allocate(&decimals[output], problem, output, error);
   }
   if (!status) status = certify_reference_run(&t.target, problem, options, error);

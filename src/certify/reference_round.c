@@ -121,9 +121,10 @@ attest_status certify_reference_round(attest_tensor results[], const attest_prob
 attest_status attest_reference(attest_tensor *result, const attest_problem *problem,
                                const char *output, attest_error *error) {
   int which = problem_output_find(output);
-  if (which != OUTPUT_OUT && which != OUTPUT_LSE)
-    return attest_fail(error, ATTEST_ERR_INPUT, "there is no reference of output '%s': out or lse",
-                       output);
+  if (which < 0 || which == OUTPUT_INDICES || !strstr(problem->kernel->outputs, output))
+    return attest_fail(error, ATTEST_ERR_INPUT,
+                       "there is no reference of output '%s'; kernel %s has: %s", output,
+                       problem->kernel->name, problem->kernel->outputs);
   /* Idempotent: a problem that has not changed since is left as it is. */
   attest_status status = problem_resolve((attest_problem *)problem, error);
   if (status) return status;

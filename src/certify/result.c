@@ -93,7 +93,7 @@ static attest_status exact_value(certify_output *r, const engine *e, const engin
   slong prec = enclosure_ladder[TIER_BALL].precision;
   do {
     status = e->room->ball(&balls, o->subject->problem, &slice, best->row, o->output,
-                           o->output == OUTPUT_OUT ? WANT_OUT : WANT_LSE, prec, error);
+                           room_want(o->output), prec, error);
     if (status) break;
     switch ((measure_class)balls.class[best->component]) {
     case EXACT_FINITE:

@@ -357,7 +357,10 @@ static unsigned climb_double(engine_scratch *scratch, const engine_place *at, en
 }
 
 void engine_load(double *got, const engine_place *at) {
-  const attest_tensor *t = at->o->output == OUTPUT_OUT ? &at->slice->out : &at->slice->lse;
+  const problem_slice *slice = at->slice;
+  const attest_tensor *t = at->o->output == OUTPUT_OUT           ? &slice->out
+                           : at->o->output == OUTPUT_FINAL_STATE ? &slice->final_state
+                                                                 : &slice->lse;
   tensor_load(got, t, at->row * t->stride[0], at->o->width, t->ndim > 1 ? t->stride[1] : 1);
 }
 

@@ -92,10 +92,11 @@ static json_t *doubles_json(const attest_problem *problem) {
 
 static json_t *outputs_json(const attest_problem *problem) {
   json_t *outputs = json_object();
-  for (int i = OUTPUT_OUT; i <= OUTPUT_LSE; i++) {
+  for (int i = OUTPUT_OUT; i <= OUTPUT_FINAL_STATE; i++) {
     int ndim;
     int64_t shape[ATTEST_MAX_DIMS];
     if (problem_word_find(problem->kernel->outputs, ' ', problem_output_names[i]) < 0) continue;
+    if (i == OUTPUT_FINAL_STATE && problem->state_rows < 0) continue;
     problem_output_shape(&ndim, shape, problem, i);
     json_object_set_new(outputs, problem_output_names[i],
                         json_pack("{s:o}", "shape", shape_json(ndim, shape)));

@@ -89,6 +89,21 @@ void problem_sequence_q(int64_t *start, int64_t *count, const attest_problem *pr
 void problem_sequence_k(int64_t *start, int64_t *count, const attest_problem *problem,
                         int64_t sequence);
 
+/* ---- states of fixed size (state.c) -----------------------------------------------------------
+ */
+
+/* Whether the kernel has final-state among its outputs. */
+int problem_has_state(const attest_problem *problem);
+/* Checks everything that only such kernels have, and sets state_rows and state_width. */
+attest_status problem_state_resolve(attest_problem *problem, attest_error *error);
+/* Shape of initial-state and final-state, and the place of an element in it. */
+void problem_state_shape(int *ndim, int64_t shape[], const attest_problem *problem);
+void problem_state_index(int64_t index[], const attest_problem *problem, const problem_slice *slice,
+                         int64_t row, int64_t component);
+/* The state of the slice's key head: (state_rows, state_width). */
+attest_tensor problem_state_view(const attest_tensor *t, const attest_problem *problem,
+                                 const problem_slice *slice);
+
 /* ---- conventions (convention.c) -------------------------------------------------------------- */
 
 /* Layout and out-layout of q with ndim axes under a convention; LAYOUT_DEFAULT where it has none.

@@ -178,6 +178,10 @@ static void place_shape(int64_t shape[], const attest_problem *problem, const pr
 
 void problem_output_shape(int *ndim, int64_t shape[], const attest_problem *problem, int output) {
   problem_axes axes = layouts[problem->values.out_layout];
+  if (output == OUTPUT_FINAL_STATE) {
+    problem_state_shape(ndim, shape, problem);
+    return;
+  }
   if (output == OUTPUT_LSE)
     axes = problem_lse_axes(problem->values.out_layout, problem->lse_heads_first);
   *ndim = axes.ndim;

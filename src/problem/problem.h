@@ -206,6 +206,8 @@ struct attest_problem {
                                                          before seqused-k) */
   int lse_heads_first; /* lse has axes (b, h, n) though heads stand elsewhere in out */
   char **in_force;     /* one a row of problem_params: the text in force, NULL for none */
+  /* Of the state of one key head (state.c); 0: the kernel has none; rows -1: too many. */
+  int64_t state_rows, state_width;
 };
 
 /* Checks shapes against each other and parameters against the kernel, fills in defaults (scale
@@ -246,6 +248,8 @@ typedef struct {
   attest_tensor bias, mask; /* (nq, nk), strides 0 where broadcast; data NULL when absent */
   int has_slope, has_sink;
   double slope, sink; /* exact */
+  /* (state_rows, state_width) of the key head; data NULL when absent. */
+  attest_tensor initial_state, final_state;
 } problem_slice;
 
 int64_t problem_slice_count(const attest_problem *problem); /* sequences * heads_q */
@@ -257,6 +261,12 @@ void problem_visible_range(int64_t *lo, int64_t *hi, const attest_problem *probl
                            const problem_slice *slice, int64_t i);
 int problem_visible(const attest_problem *problem, const problem_slice *slice, int64_t i,
                     int64_t j);
+
+/* Rows of an output that the slice has: one a query, but final-state has one a feature, in the
+ * first slice of each key head (0 in the others). Elements a row: dv for out, 1 for lse. (state.c)
+ */
+int64_t problem_output_rows(const attest_problem *problem, const problem_slice *slice, int output);
+int64_t problem_output_width(const attest_problem *problem, int output);
 
 /* Index of (row, component) in the axes of the output tensor as given (or as problem_output_shape
  * says); component is ignored for lse. */

@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "room.h"
 
+unsigned room_want(int output) {
+  return output == OUTPUT_OUT ? WANT_OUT : output == OUTPUT_FINAL_STATE ? WANT_STATE : WANT_LSE;
+}
+
 void room_balls_init(room_balls *balls, int64_t width) {
   balls->width = width;
   balls->x = _arb_vec_init(width);

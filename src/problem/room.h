@@ -12,17 +12,21 @@ enum {
   WANT_OUT = 1,
   WANT_LSE = 2,
   WANT_CONDITION = 4, /* a and s: the denominator of the backward error */
-  WANT_THEORY = 8     /* the a-priori bound of block->machine */
+  WANT_THEORY = 8,    /* the a-priori bound of block->machine */
+  WANT_STATE = 16     /* final-state: block->row counts rows of the state; never with out or lse */
 };
+/* What to want for an output. */
+unsigned room_want(int output);
 
 /* A declared machine model, for the a-priori bound (--arithmetic products=..,weights=..,
  * accumulate=..,block=..,exp=..). Unit roundoffs are 2^-p of the named formats. */
 typedef struct {
-  attest_dtype products;   /* format in which q.k is accumulated and scores are kept */
-  attest_dtype weights;    /* format to which exponentials are rounded before they meet values */
-  attest_dtype accumulate; /* format in which p.v and the normaliser are accumulated */
-  attest_dtype result;     /* format of the output */
-  attest_dtype result_lse; /* format of the log-sum-exp */
+  attest_dtype products;     /* format in which q.k is accumulated and scores are kept */
+  attest_dtype weights;      /* format to which exponentials are rounded before they meet values */
+  attest_dtype accumulate;   /* format in which p.v and the normaliser are accumulated */
+  attest_dtype result;       /* format of the output */
+  attest_dtype result_lse;   /* format of the log-sum-exp */
+  attest_dtype result_state; /* format of the final state */
   int64_t block;    /* keys summed in one chain before the chain joins the running sum; 0: all */
   double exp_error; /* relative error of the exponential, in unit roundoffs of products */
   int builtin;      /* the order of operations of the built-in kernel is known: see the room */
@@ -32,7 +36,7 @@ typedef struct {
  * radius of x. NaN never appears; an infinite radius means "ask the next tier". For the backward
  * error: a in [a_lo, a_hi], s in [s_lo, s_hi] (MATH: A = sum |p||v|, S = sum t |dx/dy|). */
 typedef struct {
-  int64_t width;       /* dv for out, 1 for lse */
+  int64_t width;       /* problem_output_width */
   double *x, *radius;  /* rows * width, row major */
   double *a_lo, *a_hi; /* with WANT_CONDITION, else untouched; may be NULL when not wanted */
   double *s_lo, *s_hi;
@@ -42,13 +46,13 @@ typedef struct {
 
 typedef struct {
   int64_t row, rows; /* rows row .. row + rows - 1 of the slice */
-  room_cells out, lse;
+  room_cells out, lse, state;
   double *reach; /* a row: largest t_j over visible keys, from above; computed in one fixed
                     sequential order so that it is the same on every instruction set */
   const room_machine *machine;
 } room_block;
 
-/* One row in balls. x, a, s have dv entries (out) or 1 (lse). */
+/* One row in balls. x, a, s have as many entries as the output has columns. */
 typedef struct {
   int64_t width;
   arb_ptr x, a, s; /* a, s only with WANT_CONDITION */
@@ -106,7 +110,8 @@ typedef struct problem_room {
                         double quantum);
 
   /* The fast kernel: fills out and, when its data is not NULL, lse; float32 or float64 by dtype of
-   * out. Deterministic: the same bits at any thread count and on every instruction set. */
+   * out. A kernel that keeps a state also fills problem->output[OUTPUT_FINAL_STATE] where that has
+   * data. Deterministic: the same bits at any thread count and on every instruction set. */
   attest_status (*kernel)(attest_tensor *out, attest_tensor *lse, const attest_problem *problem,
                           attest_error *error);
   /* The machine model of that kernel. */

@@ -83,6 +83,8 @@ void problem_slice_get(problem_slice *slice, const attest_problem *problem, int6
   slice->lse = head_view(&problem->output[OUTPUT_LSE], &lse, s, h, q0, slice->nq);
   slice->bias = pair_view(&input[INPUT_BIAS], s, h, slice->nq, slice->nk);
   slice->mask = pair_view(&input[INPUT_MASK], s, h, slice->nq, slice->nk);
+  slice->initial_state = problem_state_view(&input[INPUT_INITIAL_STATE], problem, slice);
+  slice->final_state = problem_state_view(&problem->output[OUTPUT_FINAL_STATE], problem, slice);
   slice->has_slope = head_number(&slice->slope, &input[INPUT_SLOPES], s, h);
   slice->has_sink = head_number(&slice->sink, &input[INPUT_SINKS], s, h) && !isinf(slice->sink);
   if (!slice->has_sink) slice->sink = 0;
@@ -121,6 +123,10 @@ void problem_output_index(int64_t index[], const attest_problem *problem,
                           const problem_slice *slice, int output, int64_t row, int64_t component) {
   problem_axes axes = *problem_layout_axes(problem->values.out_layout);
   int64_t start, count;
+  if (output == OUTPUT_FINAL_STATE) {
+    problem_state_index(index, problem, slice, row, component);
+    return;
+  }
   if (output == OUTPUT_LSE)
     axes = problem_lse_axes(problem->values.out_layout, problem->lse_heads_first);
   problem_sequence_q(&start, &count, problem, slice->sequence);

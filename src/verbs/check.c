@@ -166,6 +166,8 @@ static attest_status compare(certify_case *result, const verb_problem *p,
     const attest_tensor *lse = &p->problem->output[OUTPUT_LSE];
     if (out->data) machine.result = out->dtype;
     if (lse->data) machine.result_lse = lse->dtype;
+    const attest_tensor *state = &p->problem->output[OUTPUT_FINAL_STATE];
+    if (state->data) machine.result_state = state->dtype;
     subject.machine = &machine;
   }
   if (status) return status;

@@ -68,6 +68,7 @@ static void print_tensors(unsigned accepts) {
   if (accepts & VERB_OUTPUTS) {
     print_flag("out", "F[:NAME]", "the output that the kernel returned");
     print_flag("lse", "F[:NAME]", "the log-sum-exp that it returned");
+    print_flag("final-state", "F[:NAME]", "the state that it ended with (taylor, linear)");
   }
 }
 

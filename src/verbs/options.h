@@ -18,7 +18,7 @@ typedef struct {
 enum {
   VERB_PROBLEM =
       1, /* accepts KERNEL, the table of parameters, tensors, --input, --bf16, --threads */
-  VERB_OUTPUTS = 2 /* ... and the tensors that a kernel returned: --out, --lse */
+  VERB_OUTPUTS = 2 /* ... and the tensors that a kernel returned: --out, --lse, --final-state */
 };
 
 typedef struct {

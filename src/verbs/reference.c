@@ -22,7 +22,7 @@ typedef struct {
   const attest_problem *problem;
   long digits;
   attest_dtype dtype;
-  int what; /* OUTPUT_*: the one that a .npy file holds */
+  int what; /* OUTPUT_*: the one that a .npy file holds, or that is wanted beside out and lse */
   report_reference_input *inputs;
   size_t input_count;
   progress *progress;
@@ -52,7 +52,7 @@ static file_kind kind_of(const char *path) {
 
 static reference_options run_options(reference_job *job, const char *what) {
   job->progress = progress_start(what, certify_pairs(job->problem));
-  return (reference_options){&interrupted, step, job->progress};
+  return (reference_options){&interrupted, step, job->progress, job->what == OUTPUT_FINAL_STATE};
 }
 
 static attest_status compute_decimals(reference_decimals decimals[], reference_job *job,
@@ -117,13 +117,22 @@ static attest_status output_json(const char *path, reference_job *job, attest_er
   return status;
 }
 
+/* What a file with room for several outputs holds: out, lse where there is one, and what was asked
+ * for. */
+static void want_outputs(int wanted[], const reference_job *job) {
+  wanted[OUTPUT_OUT] = 1;
+  wanted[OUTPUT_LSE] =
+      strstr(job->problem->kernel->outputs, problem_output_names[OUTPUT_LSE]) != NULL;
+  wanted[job->what] = 1;
+}
+
 static attest_status output_tensors(const char *path, file_kind kind, reference_job *job,
                                     attest_error *error) {
   attest_tensor results[OUTPUT_COUNT] = {0}, list[OUTPUT_COUNT];
   const char *names[OUTPUT_COUNT];
   int wanted[OUTPUT_COUNT] = {0};
   size_t count = 0;
-  wanted[OUTPUT_OUT] = wanted[OUTPUT_LSE] = kind == FILE_SAFETENSORS;
+  if (kind == FILE_SAFETENSORS) want_outputs(wanted, job);
   wanted[job->what] = 1;
   attest_status status = compute_rounded(results, wanted, job, error);
   for (int output = 0; output < OUTPUT_COUNT; output++)
@@ -189,7 +198,8 @@ static attest_status output_bundle(const char *folder, reference_job *job, attes
   bundle *b;
   reference_decimals decimals[OUTPUT_COUNT] = {0};
   attest_tensor results[OUTPUT_COUNT] = {0};
-  const int wanted[OUTPUT_COUNT] = {[OUTPUT_OUT] = 1, [OUTPUT_LSE] = 1};
+  int wanted[OUTPUT_COUNT] = {0};
+  want_outputs(wanted, job);
   attest_status status = bundle_open(&b, folder, error);
   if (status) return status;
   status = compute_rounded(results, wanted, job, error);
@@ -227,6 +237,13 @@ static attest_status run(reference_job *job, const char *output, const char *fol
   attest_status status = verb_problem_open(&job->p, job->options, error);
   if (status) return status;
   job->problem = job->p.problem;
+  if (!strstr(job->problem->kernel->outputs, problem_output_names[job->what])) {
+    status = attest_fail(error, ATTEST_ERR_INPUT, "--what %s: kernel %s has %s",
+                         problem_output_names[job->what], job->problem->kernel->name,
+                         job->problem->kernel->outputs);
+    verb_problem_close(&job->p);
+    return status;
+  }
   if (!verb_option(job->options, "dtype")) job->dtype = job->problem->input[INPUT_Q].dtype;
   status = list_inputs(job, error);
   if (!status && folder)
@@ -259,12 +276,13 @@ static int check_flags(reference_job *job, const char *output, const char *folde
   if (output && kind != FILE_JSON && has_digits)
     return verb_usage_error("--digits writes decimals to a .json file; a %s file takes --dtype",
                             kind == FILE_NPY ? ".npy" : ".safetensors");
-  if (what && kind != FILE_NPY)
-    return verb_usage_error(
-        "--what chooses the output that a .npy file holds; other files hold all");
   job->what = what ? problem_output_find(what) : OUTPUT_OUT;
-  if (job->what != OUTPUT_OUT && job->what != OUTPUT_LSE)
-    return verb_usage_error("--what %s: out or lse", what);
+  if (job->what < OUTPUT_OUT || job->what > OUTPUT_FINAL_STATE)
+    return verb_usage_error("--what %s: out, lse or final-state", what);
+  if (what && kind != FILE_NPY && job->what != OUTPUT_FINAL_STATE)
+    return verb_usage_error("--what %s chooses the output that a .npy file holds; other files "
+                            "hold out and lse, and final-state where it is asked for",
+                            what);
   if (dtype && (tensor_dtype_parse(&job->dtype, dtype) || !tensor_dtype_format(job->dtype)))
     return verb_usage_error("--dtype %s: float16, bfloat16, float32 or float64", dtype);
   if (verb_option_count(&job->digits, options, "digits", DIGITS_DEFAULT)) return EXIT_TROUBLE;
@@ -279,14 +297,15 @@ static const verb_flag flags[] = {
      "a new folder: inputs, out, lse, reference.json, problem.json, SHA256SUMS"},
     {"digits", "D", 0, "significant decimal digits, each correct (default 20)"},
     {"dtype", "T", 0, "float16, bfloat16, float32 or float64 (default: that of q)"},
-    {"what", "out|lse", 0, "which output a .npy file holds (default out)"},
+    {"what", "out|lse|final-state", 0,
+     "which output a .npy file holds (default out); final-state: other files hold it too"},
 };
 
 static const verb_definition definition = {
     .usage = "attest reference KERNEL --q F --k F --v F [params] --output F | --bundle DIR",
     .summary =
-        "Writes what a kernel should return: every element of out and lse, computed from the\n"
-        "exact inputs and correctly rounded, to D decimal digits or to a dtype.",
+        "Writes what a kernel should return: every element of out and lse (or final-state),\n"
+        "computed from the exact inputs and correctly rounded, to D digits or to a dtype.",
     .example = "  attest reference softmax --q q.npy --k k.npy --v v.npy --causal top-left \\\n"
                "    --digits 50 --output reference.json\n"
                "  attest reference softmax --q q.npy --k k.npy --v v.npy --dtype float32 "
