@@ -20,8 +20,7 @@
 #include "softmax.h"
 
 enum {
-  PASS_ROWS = 48,               /* rows a block: a multiple of PASS_TILE */
-  PASS_TILE = 6,                /* rows held in registers */
+  PASS_ROWS = 48,               /* rows a block: a multiple of TILE_ROWS */
   PASS_KEYS = 256,              /* keys a block */
   PASS_STRIDE = PASS_KEYS + 16, /* of rows of scores: no power of two, which caches map badly */
   PASS_PANEL = 64,              /* keys a packed panel */

@@ -7,10 +7,21 @@
 #define OP1(vec, op) OP2(vec, op)
 #define OP(op) OP1(VEC, op)
 #define LANES ((int)(ISA_BYTES / sizeof(REAL)))
-/* Vectors of B held in registers beside PASS_TILE rows of accumulators. */
+/* Vectors of B held in registers beside TILE_ROWS rows of accumulators. */
 #define WIDTH (ISA_BYTES == 64 ? 4 : 2)
 
-#include "tile_impl.h"
+#include "../tensor/tile_impl.h"
+
+static void NAME(tiles)(REAL *c, int64_t c_stride, const REAL *a, int64_t a_stride, const REAL *b,
+                        int64_t b_stride, int64_t steps, int add, int64_t vectors) {
+  NAME(tiles_of)(c, c_stride, a, a_stride, 1, b, b_stride, steps, add, vectors, 0, TILE_ROWS);
+}
+
+static void NAME(tiles_abs)(REAL *c, int64_t c_stride, const REAL *a, int64_t a_stride,
+                            const REAL *b, int64_t b_stride, int64_t steps, int add,
+                            int64_t vectors) {
+  NAME(tiles_of)(c, c_stride, a, a_stride, 1, b, b_stride, steps, add, vectors, 1, TILE_ROWS);
+}
 
 /* Scaled queries, visible ranges, empty sums (or the sink's). */
 static void NAME(begin)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
@@ -173,11 +184,11 @@ static void NAME(gather)(REAL *sum, REAL *block, const REAL *weights, int64_t st
                          int64_t end, int absolute) {
   int64_t started = 0;
   for (int64_t at = first / PASS_CHAIN * PASS_CHAIN; at < end; at += PASS_CHAIN, started = 1)
-    for (int64_t r = 0; r < rows; r += PASS_TILE)
+    for (int64_t r = 0; r < rows; r += TILE_ROWS)
       (absolute ? NAME(tiles_abs) : NAME(tiles))(
           block + r * dv_pad, dv_pad, weights + r * stride + at, stride, values + at * dv_pad,
           dv_pad, PASS_CHAIN, started != 0, dv_pad / LANES);
-  if (started) NAME(join)(sum, block, (rows + PASS_TILE - 1) / PASS_TILE * PASS_TILE * dv_pad);
+  if (started) NAME(join)(sum, block, (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS * dv_pad);
 }
 
 /* Scores (rows of `stride`) of all rows against the panels from .. to of a block of keys; with
@@ -185,7 +196,7 @@ static void NAME(gather)(REAL *sum, REAL *block, const REAL *weights, int64_t st
 static void NAME(products)(REAL *score, int64_t stride, const REAL *query, const REAL *keys,
                            int64_t d, int64_t rows, int64_t from, int64_t to, int absolute) {
   for (int64_t at = from; at < to; at += PASS_PANEL)
-    for (int64_t r = 0; r < rows; r += PASS_TILE)
+    for (int64_t r = 0; r < rows; r += TILE_ROWS)
       (absolute ? NAME(tiles_abs) : NAME(tiles))(score + r * stride + at, stride, query + r * d, d,
                                                  keys + at * d, PASS_PANEL, d, 0,
                                                  PASS_PANEL / LANES);
