@@ -291,6 +291,7 @@ void engine_climb(const engine_place *at, const engine_view *view, engine_elemen
                   int64_t count) {
   climb k = {.at = at, .view = view, .prec = PRECISION_START};
   room_balls_init(&k.balls, at->o->width);
+  k.balls.edge = at->o->edge;
   arb_init(k.largest);
   while (!engine_stopped(at->e) && climb_once(&k, elements, count))
     k.prec *= 2;

@@ -158,6 +158,7 @@ static void compute_block(worker *w, engine *e, const open_slice *open, int64_t 
     room_block *block = &w->blocks[i];
     block->row = row;
     block->rows = rows;
+    block->edge = e->edge;
     unsigned want = e->want & (what | WANT_TERMS);
     if (i > 0) want = (want & what) | WANT_THEORY;
     e->room->rows(block, open->work, want);

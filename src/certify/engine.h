@@ -82,6 +82,7 @@ typedef struct {
   const certify_bound *allclose;       /* the tolerances in force, NULL: not measured */
   double rtol[2], atol[2];             /* their bounds in double */
   double u_w, u_s, quantum;            /* backward: |got-x| / (u_w A + u_s S + quantum) */
+  double edge;                         /* the largest bound on it times u_s; 0 without */
   int machine;                         /* index among the machines of the engine, -1: none */
 
   omp_lock_t lock; /* of best */
@@ -103,6 +104,7 @@ typedef struct {
   size_t output_count;
   engine_output *outputs;
   unsigned want;
+  double edge; /* the largest of the outputs */
   size_t machine_count;
   const room_machine **machines;
   certify_bounds defaults[2]; /* of the narrow formats and of float32 and float64 */

@@ -104,7 +104,11 @@ static attest_status set_output(engine *e, engine_output *o, attest_error *error
   attest_status status = add_bounds(e, o, error);
   if (status) return status;
   e->want |= room_want(o->output);
-  if (o->measures & 1u << MEASURE_BACKWARD) e->want |= WANT_CONDITION;
+  if (o->measures & 1u << MEASURE_BACKWARD) {
+    e->want |= WANT_CONDITION;
+    o->edge = o->highest_limit[MEASURE_BACKWARD] * o->u_s;
+    e->edge = fmax(e->edge, o->edge);
+  }
   if (o->measures & 1u << MEASURE_THEORY) {
     e->want |= WANT_THEORY;
     o->machine = find_machine(e, o->subject->machine);

@@ -7,6 +7,7 @@ unsigned room_want(int output) {
 
 void room_balls_init(room_balls *balls, int64_t width) {
   balls->width = width;
+  balls->edge = 0;
   balls->x = _arb_vec_init(width);
   balls->a = _arb_vec_init(width);
   balls->s = _arb_vec_init(width);

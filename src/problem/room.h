@@ -50,6 +50,9 @@ typedef struct {
   double *reach; /* a row: largest t_j over visible keys, from above; computed in one fixed
                     sequential order so that it is the same on every instruction set */
   const room_machine *machine;
+  double edge; /* with WANT_CONDITION: scores may move by up to edge t_j, the largest B u_s of the
+                  outputs. Kernels whose weights reach zero count keys that could come to carry
+                  weight: [s_lo, s_hi] holds S at every edge from 0 to this one */
 } room_block;
 
 /* One row in balls. x, a, s have as many entries as the output has columns. */
@@ -57,6 +60,7 @@ typedef struct {
   int64_t width;
   arb_ptr x, a, s; /* a, s only with WANT_CONDITION */
   unsigned char *class;
+  double edge; /* as in room_block, of this output; 0 from room_balls_init */
 } room_balls;
 
 void room_balls_init(room_balls *balls, int64_t width);
