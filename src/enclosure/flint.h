@@ -12,11 +12,15 @@
 
 #if __FLINT_RELEASE >= 30000
 #include <flint/arb.h>
+#include <flint/arb_hypgeom.h>
 #include <flint/arb_mat.h>
+#include <flint/arb_poly.h>
 #include <flint/arf.h>
 #else
 #include <arb.h>
+#include <arb_hypgeom.h>
 #include <arb_mat.h>
+#include <arb_poly.h>
 #include <arf.h>
 #endif
 
