@@ -112,9 +112,10 @@ static attest_status climb(const row_place *at, unsigned char *done, int64_t wid
       if (done[c]) continue;
       int result = settle(at, c, balls.x + c);
       if (result == 0 && prec >= run->precision_max)
-        result = run->target->store_open(run->target, at->output, flat_index(at, c), balls.x + c)
-                     ? -1
-                     : 1;
+        result =
+            run->target->store_open(run->target, at->output, flat_index(at, c), balls.x + c) < 0
+                ? -1
+                : 1;
       status = stored(result, error);
       if (result == 1) {
         done[c] = 1;

@@ -8,31 +8,34 @@
 #define SCORE "scale softcap bias alibi-slopes "
 #define VISIBILITY                                                                                 \
   "causal alignment window sliding-window mask cu-seqlens-q cu-seqlens-k seqused-k "
-#define POLICY "layout out-layout empty-row nonfinite subnormals convention"
+#define SHAPES "layout out-layout empty-row subnormals convention"
+#define POLICY SHAPES " nonfinite"
+/* Kernels whose weights are no continuous functions of infinite scores. */
+#define FINITE SHAPES " nonfinite=error"
 #define STATE "form chunk normalize eps decay initial-state "
 /* These see the distance of the stored elements, so nothing may change the score. */
-#define DISTANCE "scale=1 bandwidth " VISIBILITY POLICY
+#define DISTANCE "scale=1 bandwidth " VISIBILITY FINITE
 
 /* clang-format off */
 const problem_kernel problem_kernels[] = {
   {"softmax", SCORE "sinks lse-base temperature " VISIBILITY POLICY, "out lse",
    "softmax attention: weights exp(score)", 1},
-  {"gaussian", DISTANCE, "out", "weights exp(-|q-k|^2 / (2 h^2))", 0},
+  {"gaussian", DISTANCE, "out", "weights exp(-|q-k|^2 / (2 h^2))", 1},
   {"taylor", "scale degree " STATE VISIBILITY POLICY, "out final-state",
    "weights are a Taylor polynomial of exp(score)", 0},
   {"linear", "scale feature degree " STATE VISIBILITY POLICY, "out final-state",
    "weights f(q).f(k) of a feature map f", 0},
-  {"epanechnikov", DISTANCE, "out", "weights [1 - |q-k|^2/h^2]_+", 0},
-  {"biweight", DISTANCE, "out", "weights [1 - |q-k|^2/h^2]_+^2", 0},
-  {"triweight", DISTANCE, "out", "weights [1 - |q-k|^2/h^2]_+^3", 0},
-  {"uniform", DISTANCE, "out", "the mean over keys within distance h", 0},
-  {"sparsemax", SCORE "temperature " VISIBILITY POLICY, "out", "projection of the scores to the simplex", 0},
-  {"entmax", SCORE "alpha temperature " VISIBILITY POLICY, "out", "alpha-entmax of the scores", 0},
-  {"normrelu", SCORE "bandwidth " VISIBILITY POLICY, "out", "weights [2 s/h^2 + 1 - 2/h^2]_+", 0},
-  {"relumax", SCORE "bandwidth margin " VISIBILITY POLICY, "out", "weights [b + (s - max s)/h^2]_+", 0},
-  {"topk-softmax", SCORE "topk ties temperature lse-base " VISIBILITY POLICY, "out lse indices",
-   "softmax over the K largest scores", 0},
-  {"topk-uniform", SCORE "topk ties " VISIBILITY POLICY, "out indices", "the mean over the K largest scores", 0},
+  {"epanechnikov", DISTANCE, "out", "weights [1 - |q-k|^2/h^2]_+", 1},
+  {"biweight", DISTANCE, "out", "weights [1 - |q-k|^2/h^2]_+^2", 1},
+  {"triweight", DISTANCE, "out", "weights [1 - |q-k|^2/h^2]_+^3", 1},
+  {"uniform", DISTANCE, "out", "the mean over keys within distance h", 1},
+  {"sparsemax", SCORE "temperature " VISIBILITY FINITE, "out", "projection of the scores to the simplex", 1},
+  {"entmax", SCORE "alpha temperature " VISIBILITY FINITE, "out", "alpha-entmax of the scores", 1},
+  {"normrelu", SCORE "bandwidth " VISIBILITY FINITE, "out", "weights [2 s/h^2 + 1 - 2/h^2]_+", 1},
+  {"relumax", SCORE "bandwidth margin " VISIBILITY FINITE, "out", "weights [b + (s - max s)/h^2]_+", 1},
+  {"topk-softmax", SCORE "topk ties temperature lse-base " VISIBILITY FINITE, "out lse indices",
+   "softmax over the K largest scores", 1},
+  {"topk-uniform", SCORE "topk ties " VISIBILITY FINITE, "out indices", "the mean over the K largest scores", 1},
   {"rope-linear", "scale rope-base rope-pairs normalize eps " VISIBILITY POLICY, "out",
    "weights are rotated scores", 0},
   {"rope-softmax", SCORE "sinks lse-base temperature rope-base rope-pairs " VISIBILITY POLICY, "out lse",
@@ -77,10 +80,12 @@ attest_status problem_kernel_accepts(const problem_kernel *kernel, const problem
       (strlen(canonical) != n - length - 1 ||
        strncmp(found + length + 1, canonical, n - length - 1)))
     return attest_fail(
-        error, ATTEST_ERR_SUPPORT,
-        "kernel %s takes %s only as %.*s: its weights are a function of the distance "
-        "of the stored elements; leave %s out and scale the tensors instead",
-        kernel->name, param->name, (int)(n - length - 1), found + length + 1, param->name);
+        error, ATTEST_ERR_SUPPORT, "kernel %s takes %s only as %.*s: %s", kernel->name, param->name,
+        (int)(n - length - 1), found + length + 1,
+        !strcmp(param->name, "scale")
+            ? "its weights are a function of the distance of the stored elements; leave scale out "
+              "and scale the tensors instead"
+            : "leave it out");
   if (found) return ATTEST_OK;
   char takers[320] = "";
   for (size_t i = 0, used = 0; i < problem_kernel_count && used < sizeof takers; i++)

@@ -1,0 +1,35 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+#include "sparse.h"
+
+#include <string.h>
+
+static const sparse_kernel kernels[SPARSE_KERNELS] = {
+    {"gaussian", RULE_EXP, 1, 0},          {"epanechnikov", RULE_POWER, 1, 1},
+    {"biweight", RULE_POWER, 1, 2},        {"triweight", RULE_POWER, 1, 3},
+    {"uniform", RULE_WITHIN, 1, 0},        {"sparsemax", RULE_THRESHOLD, 0, 0},
+    {"entmax", RULE_THRESHOLD, 0, 0},      {"normrelu", RULE_POWER, 0, 1},
+    {"relumax", RULE_MARGIN, 0, 1},        {"topk-softmax", RULE_TOP_EXP, 0, 0},
+    {"topk-uniform", RULE_TOP_MEAN, 0, 0},
+};
+static const sparse_kernel entmax_one = {"entmax", RULE_EXP, 0, 0};
+
+const sparse_kernel *sparse_kernel_of(const attest_problem *problem) {
+  const char *name = problem->kernel->name;
+  const problem_real *alpha = &problem->values.alpha;
+  if (!strcmp(name, entmax_one.name) && !alpha->root && fmpq_is_one(alpha->value))
+    return &entmax_one;
+  for (int i = 0; i < SPARSE_KERNELS; i++)
+    if (!strcmp(kernels[i].name, name)) return &kernels[i];
+  return NULL;
+}
+
+#define ROOM(kernel)                                                                               \
+  {                                                                                                \
+    .name = kernel, .theorem = "sparse_radius", .ball = sparse_ball,                               \
+    .linear_zero = sparse_linear_zero                                                              \
+  }
+const problem_room sparse_rooms[SPARSE_KERNELS] = {
+    ROOM("gaussian"), ROOM("epanechnikov"), ROOM("biweight"),     ROOM("triweight"),
+    ROOM("uniform"),  ROOM("sparsemax"),    ROOM("entmax"),       ROOM("normrelu"),
+    ROOM("relumax"),  ROOM("topk-softmax"), ROOM("topk-uniform"),
+};

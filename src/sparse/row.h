@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* One row of a sparse kernel from exact inputs: the keys it sees, what decides about them exactly,
+ * and their arguments as balls. Internal to the room. */
+#ifndef ATTEST_SPARSE_ROW_H
+#define ATTEST_SPARSE_ROW_H
+
+#include "../softmax/row.h"
+#include "sparse.h"
+
+/* Numbers c_0 + c_1 sqrt(n_1) + c_2 sqrt(n_2) with rational c, for the scores of a row and the
+ * parameter they are compared with. n_1 and n_2 are no squares, nor is their product, so that 1 and
+ * the roots are linearly independent over the rationals and a number is zero iff all c are. */
+enum { SPARSE_BASIS = 3 };
+typedef struct {
+  fmpq radicand[2]; /* 0: not used */
+} sparse_field;
+
+/* The sign of x[0 .. 2], exactly. */
+int sparse_field_sign(const fmpq *x, const sparse_field *field);
+
+typedef struct {
+  const attest_problem *problem;
+  const problem_slice *slice;
+  const sparse_kernel *kernel;
+  int64_t row, count, capacity;
+  int64_t *key;   /* visible keys, in order */
+  arf_ptr dot;    /* a key: q.k or |q - k|^2, exactly */
+  arf_ptr offset; /* a key: bias + slope (j - i'), exactly; not for distances */
+  arf_ptr size;   /* a key: |q|.|k| or sum (|q_a| + |k_a|)^2, exactly; NULL: not wanted */
+  sparse_field field;
+  fmpq level[SPARSE_BASIS]; /* what scores are compared with: margin h^2, or the temperature */
+} sparse_row;
+
+attest_status sparse_row_init(sparse_row *r, const attest_problem *problem,
+                              const problem_slice *slice, int64_t row, int with_size,
+                              attest_error *error);
+void sparse_row_clear(sparse_row *r);
+
+/* Whether scores are numbers of r->field: without a softcap. */
+int sparse_row_is_algebraic(const sparse_row *r);
+/* x[0 .. 2] <- score of key i without the temperature, or the distance; algebraic rows only. */
+void sparse_row_number(fmpq *x, const sparse_row *r, int64_t i);
+
+/* The sign of (argument of key i) - (argument of key j), exactly; softcaps are no obstacle. */
+int sparse_row_compare(const sparse_row *r, int64_t i, int64_t j);
+/* The sign of y of key i where that is a function of the key alone: distances and normrelu. */
+int sparse_row_sign(const sparse_row *r, int64_t i);
+
+/* Orders keys by falling argument; equal ones by rising key, falling with ties highest. */
+void sparse_row_sort(int64_t *order, const sparse_row *r);
+/* Keeps the first n keys of `order`, in order of their keys. */
+attest_status sparse_row_keep(sparse_row *r, const int64_t *order, int64_t n, attest_error *error);
+
+/* y and t of every key, good to about 2^-prec of the larger of 1 and |y|: the arguments of the
+ * table in sparse.h, for thresholds z (with the temperature, without alpha - 1). t NULL: not
+ * wanted. */
+void sparse_row_arguments(arb_ptr y, arb_ptr t, const sparse_row *r, slong prec);
+
+/* x <- the exact value as a ball. */
+void sparse_real_ball(arb_t x, const problem_real *real, slong prec);
+/* h^2, exactly. */
+void sparse_bandwidth_squared(fmpq_t h2, const problem_values *values);
+
+#endif
