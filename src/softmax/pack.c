@@ -10,16 +10,6 @@ static int64_t round_up(int64_t n, int64_t step) {
   return (n + step - 1) / step * step;
 }
 
-/* count elements of `size` bytes, 64-byte aligned, zeroed; NULL when there is no memory. */
-static void *allocate(int64_t count, size_t size) {
-  size_t bytes;
-  if (__builtin_mul_overflow((size_t)count, size, &bytes) || bytes > SIZE_MAX - 64) return NULL;
-  bytes = (bytes + 63) / 64 * 64;
-  void *memory = aligned_alloc(64, bytes ? bytes : 64);
-  if (memory) memset(memory, 0, bytes ? bytes : 64);
-  return memory;
-}
-
 void softmax_pack_close(softmax_pack *pack) {
   if (!pack) return;
   free(pack->keys);
@@ -141,14 +131,14 @@ static int pack_allocate(softmax_pack *pack) {
   if (__builtin_mul_overflow(keys, d, &key_elements) ||
       __builtin_mul_overflow(keys, pack->dv_pad, &value_elements))
     return 0;
-  pack->keys = allocate(key_elements, size);
-  pack->values = allocate(value_elements, size);
-  pack->key_norm = allocate(pack->blocks, sizeof(double));
-  pack->value_max = allocate(pack->blocks * dv, sizeof(double));
+  pack->keys = isa_allocate(key_elements, size);
+  pack->values = isa_allocate(value_elements, size);
+  pack->key_norm = isa_allocate(pack->blocks, sizeof(double));
+  pack->value_max = isa_allocate(pack->blocks * dv, sizeof(double));
   int ok = pack->keys && pack->values && pack->key_norm && pack->value_max;
   if (!ok || !pack->condition) return ok;
-  pack->keys_f32 = allocate(key_elements, sizeof(float));
-  pack->values_f32 = allocate(keys * pack->dv_pad_f32, sizeof(float));
+  pack->keys_f32 = isa_allocate(key_elements, sizeof(float));
+  pack->values_f32 = isa_allocate(keys * pack->dv_pad_f32, sizeof(float));
   return pack->keys_f32 && pack->values_f32;
 }
 
@@ -158,7 +148,7 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
   *result = NULL;
   softmax_pack *pack = calloc(1, sizeof *pack);
   int64_t widest = slice->d > slice->dv ? slice->d : slice->dv;
-  double *x = allocate(widest, sizeof(double));
+  double *x = isa_allocate(widest, sizeof(double));
   if (pack) {
     pack->problem = problem;
     pack->slice = *slice;
@@ -204,8 +194,8 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
     int64_t query = round_up(PASS_ROWS * pack->slice.d, 16), wide = PASS_ROWS * pack->dv_pad;      \
     int64_t score = PASS_ROWS * PASS_STRIDE;                                                       \
     memset(state, 0, sizeof *state);                                                               \
-    real *at = state->memory = allocate(2 * (query + score + wide), sizeof(real));                 \
-    state->bias = allocate(PASS_KEYS, sizeof(double));                                             \
+    real *at = state->memory = isa_allocate(2 * (query + score + wide), sizeof(real));             \
+    state->bias = isa_allocate(PASS_KEYS, sizeof(double));                                         \
     if (!state->memory || !state->bias) {                                                          \
       softmax_state_close_##suffix(state);                                                         \
       return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: a block of %d rows",            \
@@ -228,7 +218,7 @@ attest_status softmax_condition_open(softmax_condition *kept, const softmax_pack
   int64_t query = round_up(PASS_ROWS * pack->slice.d, 16), wide = PASS_ROWS * pack->dv_pad_f32;
   kept->stride = (pack->blocks - 1) * PASS_KEYS + PASS_STRIDE;
   int64_t scores = PASS_ROWS * kept->stride;
-  float *at = kept->memory = allocate(query + 2 * scores + 4 * wide, sizeof(float));
+  float *at = kept->memory = isa_allocate(query + 2 * scores + 4 * wide, sizeof(float));
   if (!at)
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: weights of %d rows", PASS_ROWS);
   kept->query = at;

@@ -33,6 +33,15 @@ isa_level isa_chosen(void) {
   return (isa_level)level;
 }
 
+void *isa_allocate(int64_t count, size_t size) {
+  size_t bytes;
+  if (__builtin_mul_overflow((size_t)count, size, &bytes) || bytes > SIZE_MAX - 64) return NULL;
+  bytes = (bytes + 63) / 64 * 64;
+  void *memory = aligned_alloc(64, bytes ? bytes : 64);
+  if (memory) memset(memory, 0, bytes ? bytes : 64);
+  return memory;
+}
+
 ISA_DECLARE(double, isa_fma_chains, (int64_t steps));
 
 static double clock_seconds(void) {

@@ -20,19 +20,28 @@ const char *isa_name(isa_level level);
 /* The machine's rate of float32 fused multiply-adds on one thread, in operations (2 each) a second,
  * measured for about `seconds`. */
 double isa_fma_rate(double seconds);
+/* count elements of `size` bytes for vectors: 64-byte aligned, zeroed; freed with free(). NULL when
+ * there is no memory. */
+void *isa_allocate(int64_t count, size_t size);
 
+/* Rows of sums that tile_impl.h holds in registers. */
+#define TILE_ROWS 6
+
+/* `function` may be a macro that makes the name. */
+#define ISA_DISPATCH(function) ISA_DISPATCH_(function)
+#define ISA_DECLARE(type, function, arguments) ISA_DECLARE_(type, function, arguments)
 #if defined(__x86_64__)
-#define ISA_DISPATCH(function)                                                                     \
+#define ISA_DISPATCH_(function)                                                                    \
   (isa_chosen() == ISA_AVX512 ? function##_avx512                                                  \
    : isa_chosen() == ISA_AVX2 ? function##_avx2                                                    \
                               : function##_baseline)
-#define ISA_DECLARE(type, function, arguments)                                                     \
+#define ISA_DECLARE_(type, function, arguments)                                                    \
   type function##_baseline arguments;                                                              \
   type function##_avx2 arguments;                                                                  \
   type function##_avx512 arguments
 #else
-#define ISA_DISPATCH(function) function##_baseline
-#define ISA_DECLARE(type, function, arguments) type function##_baseline arguments
+#define ISA_DISPATCH_(function) function##_baseline
+#define ISA_DECLARE_(type, function, arguments) type function##_baseline arguments
 #endif
 
 #ifdef ATTEST_ISA

@@ -2,9 +2,6 @@
 /* Products of small matrices in registers, for one type. An *_isa.c file includes this once a type,
  * with REAL (the type), VEC (its vector), NAME(x) (x with the type's suffix), OP(x) (operation x on
  * VEC), LANES and WIDTH (vectors of b held in registers beside TILE_ROWS rows of sums) defined. */
-#ifndef TILE_ROWS
-#define TILE_ROWS 6
-#endif
 
 /* c[r][v] (+)= sum over k = 0 .. steps-1, in this order, of a[r][k] b[k][v], with |b| in place of b
  * where `absolute`; r < rows <= TILE_ROWS, v over `width` vectors. Element (r, k) of a stands at

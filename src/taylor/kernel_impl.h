@@ -1,0 +1,507 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The arithmetic of kernel.h for one type. kernel_isa.c includes this file once for float and once
+ * for double, with REAL (the type), VEC (its vector), NAME(x) (x with the type's suffix) and LOAD
+ * (reads elements of a tensor) defined. */
+
+#define OP2(vec, op) vec##_##op
+#define OP1(vec, op) OP2(vec, op)
+#define OP(op) OP1(VEC, op)
+#define LANES ((int)(ISA_BYTES / sizeof(REAL)))
+#define WIDTH (ISA_BYTES == 64 ? 4 : 2)
+#define STEP (TAYLOR_LANES / LANES) /* vectors of TAYLOR_LANES numbers */
+
+#include "../tensor/tile_impl.h"
+
+/* ---- products ----------------------------------------------------------------------------------
+ */
+
+/* c[r][v] (+)= chain over k < steps of a[k][r] b[k][v]: a stands key by key (a_step apart), its
+ * rows side by side. */
+static void NAME(product)(REAL *c, int64_t c_stride, const REAL *a, int64_t a_step, const REAL *b,
+                          int64_t b_stride, int64_t steps, int add, int64_t rows, int64_t vectors) {
+#define ROWS(n)                                                                                    \
+  for (; rows - r >= n; r += n)                                                                    \
+    NAME(tiles_of)                                                                                 \
+  (c + r * c_stride, c_stride, a + r, 1, a_step, b, b_stride, steps, add, vectors, 0, n)
+  int64_t r = 0;
+  ROWS(6);
+  ROWS(4);
+  ROWS(2);
+  ROWS(1);
+#undef ROWS
+}
+
+/* Sum of the interleaved chains of one number by a tree. */
+ISA_INLINE REAL NAME(tree)(const VEC chain[]) {
+  REAL lane[TAYLOR_LANES];
+  for (int i = 0; i < STEP; i++)
+    OP(store)(lane + i * LANES, chain[i]);
+  for (int step = TAYLOR_LANES / 2; step; step /= 2)
+    for (int i = 0; i < step; i++)
+      lane[i] += lane[i + step];
+  return lane[0];
+}
+
+/* The same for LANES numbers: chain[i] is chain i of all of them. */
+ISA_INLINE VEC NAME(tree_across)(VEC chain[]) {
+#pragma GCC unroll 4
+  for (int step = TAYLOR_LANES / 2; step; step /= 2)
+#pragma GCC unroll 8
+    for (int i = 0; i < step; i++)
+      chain[i] += chain[i + step];
+  return chain[0];
+}
+
+static void NAME(add_to)(REAL *to, const REAL *from, int64_t n) {
+  for (int64_t i = 0; i < n; i++)
+    to[i] += from[i];
+}
+
+/* ---- blocks of keys ----------------------------------------------------------------------------
+ */
+
+/* Rows row .. row + n - 1 of t, each of `width` elements, to rows of `stride`. */
+static void NAME(load)(REAL *x, int64_t stride, const attest_tensor *t, int64_t row, int64_t n,
+                       int64_t width) {
+  if (width == stride && t->stride[0] == width && t->stride[1] == 1) {
+    LOAD(x, t, row * width, n * width, 1);
+    return;
+  }
+  for (int64_t r = 0; r < n; r++)
+    LOAD(x + r * stride, t, (row + r) * t->stride[0], width, t->stride[1]);
+}
+
+static void NAME(transform)(REAL *x, int64_t n, problem_feature feature) {
+  for (int64_t i = 0; i < n; i++) {
+    REAL lane[LANES], y = x[i];
+    if (feature == FEATURE_RELU) x[i] = y > 0 ? y : 0;
+    if (feature != FEATURE_ELU1) continue;
+    x[i] = y + 1;
+    if (y > 0) continue;
+    OP(store)(lane, OP(exp)(OP(set1)(y)));
+    x[i] = lane[0];
+  }
+}
+
+/* to[c][r] = from[r][c]. */
+static void NAME(transpose)(REAL *to, const REAL *from, int64_t rows, int64_t columns) {
+  for (int64_t r = 0; r < rows; r++)
+    for (int64_t c = 0; c < columns; c++)
+      to[c * TAYLOR_STRIDE + r] = from[r * columns + c];
+}
+
+ISA_INLINE int NAME(is_finite)(const REAL *x, int64_t n) {
+  int bad = 0;
+  for (int64_t i = 0; i < n; i++)
+    bad |= x[i] - x[i] != 0;
+  return !bad;
+}
+
+/* Rows at .. at + count - 1, just loaded, become part of the block. */
+static void NAME(finish_pack)(NAME(taylor_block) * block, const taylor_plan *plan, int64_t at,
+                              int64_t count) {
+  int64_t d = plan->d, dv = plan->dv;
+  REAL *row = block->row + at * d;
+  for (int64_t j = 0; j < count; j++) {
+    REAL *x = row + j * d, *y = block->value + (at + j) * plan->dv_pad;
+    if (NAME(is_finite)(x, d) && NAME(is_finite)(y, dv)) continue;
+    memset(x, 0, (size_t)d * sizeof *x);
+    memset(y, 0, (size_t)dv * sizeof *y);
+    block->nonfinite = 1;
+  }
+  if (plan->transform != FEATURE_IDENTITY) NAME(transform)(row, count * d, plan->transform);
+  NAME(transpose)(block->key + at, row, count, d);
+  block->count = at + count;
+}
+
+void ISA(NAME(taylor_block_pack))(NAME(taylor_block) * block, const taylor_plan *plan,
+                                  const attest_tensor *k, const attest_tensor *v, int64_t key,
+                                  int64_t count);
+void ISA(NAME(taylor_block_pack))(NAME(taylor_block) * block, const taylor_plan *plan,
+                                  const attest_tensor *k, const attest_tensor *v, int64_t key,
+                                  int64_t count) {
+  int64_t d = plan->d, dv = plan->dv;
+  NAME(load)(block->row, d, k, key, count, d);
+  NAME(load)(block->value, plan->dv_pad, v, key, count, dv);
+  NAME(finish_pack)(block, plan, 0, count);
+}
+
+void ISA(NAME(taylor_block_append))(NAME(taylor_block) * block, const taylor_plan *plan,
+                                    const REAL *k, const REAL *v);
+void ISA(NAME(taylor_block_append))(NAME(taylor_block) * block, const taylor_plan *plan,
+                                    const REAL *k, const REAL *v) {
+  int64_t d = plan->d, dv = plan->dv, at = block->count;
+  memcpy(block->row + at * d, k, (size_t)d * sizeof *k);
+  memcpy(block->value + at * plan->dv_pad, v, (size_t)dv * sizeof *v);
+  NAME(finish_pack)(block, plan, at, 1);
+}
+
+/* ---- features of one row -----------------------------------------------------------------------
+ */
+
+/* phi[b] = x^b up to the last feature; 0 beyond, as far as `stride` goes. The vectors run over into
+ * what comes next, which is written later. */
+static void NAME(monomials)(REAL *phi, const taylor_plan *plan, const REAL *x) {
+  const taylor_basis *basis = plan->basis;
+  int64_t end = basis->size;
+  phi[0] = 1;
+  if (basis->degree > 0) memcpy(phi + 1, x, (size_t)plan->d * sizeof *x);
+  for (int64_t m = 2; m <= basis->degree; m++) {
+    int64_t b = basis->start[m], last = basis->start[m];
+    for (int64_t i = 0; i < plan->d; i++) {
+      int64_t p = basis->parent[b];
+      VEC xi = OP(set1)(x[i]);
+      for (int64_t at = 0; at < last - p; at += LANES)
+        OP(store)(phi + b + at, xi * OP(load)(phi + p + at));
+      b += last - p;
+    }
+  }
+  memset(phi + end, 0, (size_t)(plan->stride - end) * sizeof *phi);
+}
+
+/* ---- folding keys into the state ---------------------------------------------------------------
+ */
+
+/* (hi + lo) <- (hi + lo) + d: DWPlusFP. */
+ISA_INLINE void NAME(join)(REAL *hi, REAL *lo, const REAL *d, int64_t n) {
+  for (int64_t i = 0; i < n; i += LANES) {
+    VEC x = OP(load)(hi + i), y = OP(load)(d + i);
+    VEC s = x + y, back = s - x;
+    VEC error = (x - (s - back)) + (y - back);
+    error += OP(load)(lo + i);
+    VEC z = s + error;
+    OP(store)(hi + i, z);
+    OP(store)(lo + i, error - (z - s));
+  }
+}
+
+/* (hi + lo) <- (hi + lo)(a + b): DWTimesDW2. */
+static void NAME(shrink)(REAL *hi, REAL *lo, REAL a, REAL b, int64_t n) {
+  VEC ah = OP(set1)(a), al = OP(set1)(b);
+  for (int64_t i = 0; i < n; i += LANES) {
+    VEC xh = OP(load)(hi + i), xl = OP(load)(lo + i);
+    VEC p = xh * ah, error = OP(fma)(xh, ah, -p);
+    error += OP(fma)(xl, ah, xh * al);
+    VEC z = p + error;
+    OP(store)(hi + i, z);
+    OP(store)(lo + i, error - (z - p));
+  }
+}
+
+/* The state as it was, `n` keys later. */
+static void NAME(decay_state)(NAME(taylor_state) * state, int64_t n) {
+  const taylor_plan *plan = state->plan;
+  REAL a = ((const REAL *)plan->power)[n], b = ((const REAL *)plan->power_low)[n];
+  NAME(shrink)(state->hi, state->lo, a, b, plan->size * plan->dv_pad);
+  NAME(shrink)(state->norm, state->norm_lo, a, b, plan->stride);
+}
+
+/* Joins the chains over the keys of phi[j][b] and phi[j][b] value[j][c]. */
+static void NAME(fold_features)(NAME(taylor_state) * state, const REAL *value, int64_t count) {
+  const taylor_plan *plan = state->plan;
+  int64_t pad = plan->dv_pad, stride = plan->stride;
+  for (int64_t b = 0; b < plan->size; b += TILE_ROWS) {
+    int64_t rows = plan->size - b < TILE_ROWS ? plan->size - b : TILE_ROWS;
+    NAME(product)
+    (state->sum, pad, state->phi + plan->first + b, stride, value, pad, count, 0, rows,
+     pad / LANES);
+    NAME(join)(state->hi + b * pad, state->lo + b * pad, state->sum, rows * pad);
+  }
+  if (!plan->has_norm) return;
+  for (int64_t b = 0; b < stride; b += LANES) {
+    VEC sum = {0};
+    for (int64_t j = 0; j < count; j++)
+      sum += OP(load)(state->phi + j * stride + b);
+    OP(store)(state->sum + b, sum);
+  }
+  NAME(join)(state->norm, state->norm_lo, state->sum, stride);
+}
+
+void ISA(NAME(taylor_state_fold))(NAME(taylor_state) * state, const NAME(taylor_block) * keys);
+void ISA(NAME(taylor_state_fold))(NAME(taylor_state) * state, const NAME(taylor_block) * keys) {
+  const taylor_plan *plan = state->plan;
+  int64_t n = keys->count;
+  if (n == 0) return;
+  for (int64_t j = 0; j < n; j++) {
+    REAL *phi = state->phi + j * plan->stride;
+    NAME(monomials)(phi, plan, keys->row + j * plan->d);
+    if (!plan->power) continue;
+    REAL factor = ((const REAL *)plan->power)[n - 1 - j];
+    for (int64_t b = 0; b < plan->stride; b++)
+      phi[b] *= factor;
+  }
+  if (plan->power) NAME(decay_state)(state, n);
+  NAME(fold_features)(state, keys->value, n);
+  state->keys += n;
+}
+
+void ISA(NAME(taylor_state_merge))(NAME(taylor_state) * to, const NAME(taylor_state) * from);
+void ISA(NAME(taylor_state_merge))(NAME(taylor_state) * to, const NAME(taylor_state) * from) {
+  const taylor_plan *plan = to->plan;
+  int64_t n = plan->size * plan->dv_pad;
+  for (int64_t left = from->keys; plan->power && left > 0; left -= TAYLOR_BLOCK)
+    NAME(decay_state)(to, left < TAYLOR_BLOCK ? left : TAYLOR_BLOCK);
+  NAME(join)(to->hi, to->lo, from->hi, n);
+  NAME(join)(to->hi, to->lo, from->lo, n);
+  NAME(join)(to->norm, to->norm_lo, from->norm, plan->stride);
+  NAME(join)(to->norm, to->norm_lo, from->norm_lo, plan->stride);
+  to->keys += from->keys;
+}
+
+/* ---- rows --------------------------------------------------------------------------------------
+ */
+
+ISA_INLINE int64_t NAME(padded)(int64_t n) {
+  return (n + LANES - 1) / LANES * LANES;
+}
+
+/* Closes the open group. */
+static void NAME(close_group)(NAME(taylor_rows) * work, const taylor_plan *plan) {
+  if (work->chains == 0) return;
+  NAME(add_to)(work->total, work->group, work->rows * plan->dv_pad);
+  NAME(add_to)(work->norm, work->norm_group, work->rows);
+  work->chains = 0;
+}
+
+/* After a chain. */
+static void NAME(count_chain)(NAME(taylor_rows) * work, const taylor_plan *plan) {
+  if (++work->chains == TAYLOR_GROUP) NAME(close_group)(work, plan);
+}
+
+void ISA(NAME(taylor_rows_begin))(NAME(taylor_rows) * work, const taylor_plan *plan,
+                                  const attest_tensor *q, int64_t row);
+void ISA(NAME(taylor_rows_begin))(NAME(taylor_rows) * work, const taylor_plan *plan,
+                                  const attest_tensor *q, int64_t row) {
+  int64_t d = plan->d, n = work->rows;
+  REAL scale = (REAL)plan->scale;
+  NAME(load)(work->row, d, q, row, n, d);
+  for (int64_t r = 0; r < n; r++)
+    if (!NAME(is_finite)(work->row + r * d, d))
+      memset(work->row + r * d, 0, (size_t)d * sizeof scale);
+  if (plan->transform != FEATURE_IDENTITY) NAME(transform)(work->row, n * d, plan->transform);
+  if (n > 1) NAME(transpose)(work->x, work->row, n, d);
+  if (n > 1)
+    for (int64_t i = 0; i < d; i++)
+      for (int64_t r = 0; r < TAYLOR_BLOCK; r += LANES)
+        OP(store)
+  (work->query + i * TAYLOR_STRIDE + r,
+   OP(set1)(scale) * OP(load)(work->x + i * TAYLOR_STRIDE + r));
+  else for (int64_t i = 0; i < d; i++) work->query[i] = scale * work->row[i];
+  memset(work->total, 0, (size_t)(n * plan->dv_pad) * sizeof *work->total);
+  memset(work->norm, 0, sizeof work->norm);
+  work->chains = 0;
+}
+
+/* phi[b][r] of the rows side by side. */
+static void NAME(features_across)(NAME(taylor_rows) * work, const taylor_plan *plan) {
+  const taylor_basis *basis = plan->basis;
+  const REAL *c = plan->feature_weight;
+  int64_t rows = NAME(padded)(work->rows), inner = basis->start[basis->degree];
+  for (int64_t r = 0; r < rows; r++) {
+    work->mono[r] = 1;
+    work->phi[r] = c[0];
+  }
+  for (int64_t b = 1; b < basis->size; b++) {
+    const REAL *x = work->x + basis->coordinate[b] * TAYLOR_STRIDE;
+    const REAL *parent = work->mono + basis->parent[b] * TAYLOR_STRIDE;
+    VEC weight = OP(set1)(c[b]);
+    for (int64_t r = 0; r < rows; r += LANES) {
+      VEC mono = OP(load)(x + r) * OP(load)(parent + r);
+      if (b < inner) OP(store)(work->mono + b * TAYLOR_STRIDE + r, mono);
+      OP(store)(work->phi + b * TAYLOR_STRIDE + r, weight * mono);
+    }
+  }
+}
+
+/* norm_group (+)= sums over `steps` <= TAYLOR_BLOCK of a[k][r] times y[k] (NULL: 1). */
+static void NAME(norms_across)(NAME(taylor_rows) * work, const REAL *a, const REAL *y,
+                               int64_t steps) {
+  for (int64_t r = 0; r < work->rows; r += LANES) {
+    VEC chain[TAYLOR_LANES];
+    for (int i = 0; i < TAYLOR_LANES; i++)
+      chain[i] = (VEC){0};
+    for (int64_t k = 0; k < steps; k += TAYLOR_LANES)
+#pragma GCC unroll 16
+      for (int i = 0; i < TAYLOR_LANES; i++) {
+        if (k + i >= steps) break;
+        VEC x = OP(load)(a + (k + i) * TAYLOR_STRIDE + r);
+        chain[i] = y ? OP(fma)(x, OP(set1)(y[k + i]), chain[i]) : chain[i] + x;
+      }
+    VEC sum = NAME(tree_across)(chain);
+    OP(store)(work->norm_group + r, work->chains ? OP(load)(work->norm_group + r) + sum : sum);
+  }
+}
+
+/* The same for one row: a and y side by side, zeros up to a multiple of TAYLOR_LANES. */
+static void NAME(norms_along)(NAME(taylor_rows) * work, const REAL *a, const REAL *y,
+                              int64_t steps) {
+  VEC chain[STEP];
+  for (int i = 0; i < STEP; i++)
+    chain[i] = (VEC){0};
+  for (int64_t k = 0; k < steps; k += TAYLOR_LANES)
+    for (int i = 0; i < STEP; i++) {
+      VEC x = OP(load)(a + k + i * LANES);
+      chain[i] = y ? OP(fma)(x, OP(load)(y + k + i * LANES), chain[i]) : chain[i] + x;
+    }
+  REAL sum = NAME(tree)(chain);
+  work->norm_group[0] = work->chains ? work->norm_group[0] + sum : sum;
+}
+
+void ISA(NAME(taylor_rows_read))(NAME(taylor_rows) * work, const NAME(taylor_state) * state);
+void ISA(NAME(taylor_rows_read))(NAME(taylor_rows) * work, const NAME(taylor_state) * state) {
+  const taylor_plan *plan = state->plan;
+  int64_t pad = plan->dv_pad, first = plan->first, along = work->rows == 1;
+  if (along) {
+    NAME(monomials)(work->phi, plan, work->row);
+    const REAL *c = plan->feature_weight;
+    for (int64_t b = 0; b < plan->stride; b++)
+      work->phi[b] = c[b] * work->phi[b];
+  } else {
+    NAME(features_across)(work, plan);
+  }
+  int64_t step = along ? 1 : TAYLOR_STRIDE;
+  for (int64_t at = 0; at < plan->size; at += TAYLOR_BLOCK) {
+    int64_t n = plan->size - at < TAYLOR_BLOCK ? plan->size - at : TAYLOR_BLOCK;
+    const REAL *phi = work->phi + (first + at) * step, *norm = state->norm + first + at;
+    NAME(product)
+    (work->group, pad, phi, step, state->hi + at * pad, pad, n, work->chains != 0, work->rows,
+     pad / LANES);
+    if (plan->normalize) (along ? NAME(norms_along) : NAME(norms_across))(work, phi, norm, n);
+    NAME(count_chain)(work, plan);
+  }
+  NAME(close_group)(work, plan);
+  for (int64_t r = 0; r < work->rows && plan->power; r++) {
+    REAL factor = ((const REAL *)plan->power)[work->position[r] - state->keys + 1];
+    for (int64_t c = 0; c < pad; c++)
+      work->total[r * pad + c] *= factor;
+    work->norm[r] *= factor;
+  }
+}
+
+/* w <- polynomial of w, in place. */
+ISA_INLINE void NAME(weigh)(REAL *w, int64_t n, const taylor_plan *plan) {
+  const REAL *c = plan->coefficient;
+  for (int64_t i = 0; i < n; i += LANES) {
+    VEC s = OP(load)(w + i), h = OP(set1)(c[plan->degree]);
+    for (int64_t m = plan->degree - 1; m >= 0; m--)
+      h = OP(fma)(h, s, OP(set1)(c[m]));
+    OP(store)(w + i, h);
+  }
+}
+
+/* Decay, and zeros where row r does not see key `key`. */
+static void NAME(finish)(NAME(taylor_rows) * work, const taylor_plan *plan, REAL *w, int64_t key,
+                         const attest_tensor *mask, int64_t row) {
+  const REAL *power = plan->power;
+  for (int64_t r = 0; r < work->rows; r++) {
+    int seen = work->lo[r] <= key && key < work->hi[r];
+    if (seen && mask)
+      seen = tensor_at(mask, (row + r) * mask->stride[0] + key * mask->stride[1]) != 0;
+    if (!seen)
+      w[r] = 0;
+    else if (power)
+      w[r] *= power[work->position[r] - key];
+  }
+}
+
+/* Keys of the block that some row sees: 0 <= *from <= *to <= count. */
+static void NAME(seen_keys)(int64_t *from, int64_t *to, const NAME(taylor_rows) * work, int64_t key,
+                            int64_t count) {
+  int64_t lo = INT64_MAX, hi = 0;
+  for (int64_t r = 0; r < work->rows; r++) {
+    if (work->hi[r] <= work->lo[r]) continue;
+    lo = work->lo[r] < lo ? work->lo[r] : lo;
+    hi = work->hi[r] > hi ? work->hi[r] : hi;
+  }
+  *to = hi - key < count ? hi - key : count;
+  *from = lo > key ? lo - key : 0;
+  if (*to < 0) *to = 0;
+  if (*from > *to) *from = *to;
+}
+
+/* One row: its weights side by side, work->weight[j]. */
+static void NAME(weights_along)(NAME(taylor_rows) * work, const taylor_plan *plan,
+                                const NAME(taylor_block) * block, int64_t key,
+                                const attest_tensor *mask, int64_t row) {
+  int64_t n = (block->count + TAYLOR_LANES - 1) / TAYLOR_LANES * TAYLOR_LANES;
+  NAME(product)
+  (work->weight, n, work->query, 1, block->key, TAYLOR_STRIDE, plan->d, 0, 1, n / LANES);
+  NAME(weigh)(work->weight, n, plan);
+  for (int64_t j = block->count; j < n; j++)
+    work->weight[j] = 0;
+  int all = !mask && !plan->power && work->lo[0] <= key && work->hi[0] >= key + block->count;
+  for (int64_t j = 0; j < block->count && !all; j++)
+    NAME(finish)(work, plan, work->weight + j, key + j, mask, row);
+}
+
+/* Several rows side by side: work->weight[j][r]. Neither end of what rows see decreases. */
+static void NAME(weights_across)(NAME(taylor_rows) * work, const taylor_plan *plan,
+                                 const NAME(taylor_block) * block, int64_t key, int64_t from,
+                                 int64_t to, const attest_tensor *mask, int64_t row) {
+  int64_t rows = NAME(padded)(work->rows), first = 0; /* the first row that sees key + j */
+  int plain = !mask && !plan->power && work->lo[work->rows - 1] <= key + from;
+  for (int64_t at = from; at < to; at += TILE_ROWS) {
+    int64_t n = to - at < TILE_ROWS ? to - at : TILE_ROWS;
+    while (work->hi[first] <= key + at)
+      first++;
+    int64_t r = first / LANES * LANES;
+    NAME(product)
+    (work->weight + at * TAYLOR_STRIDE + r, TAYLOR_STRIDE, block->key + at, TAYLOR_STRIDE,
+     work->query + r, TAYLOR_STRIDE, plan->d, 0, n, (rows - r) / LANES);
+    for (int64_t j = at; j < at + n; j++) {
+      REAL *w = work->weight + j * TAYLOR_STRIDE;
+      NAME(weigh)(w + r, rows - r, plan);
+      while (work->hi[first] <= key + j)
+        first++;
+      memset(w, 0, (size_t)first * sizeof *w);
+      if (!plain) NAME(finish)(work, plan, w, key + j, mask, row);
+    }
+  }
+}
+
+void ISA(NAME(taylor_rows_keys))(NAME(taylor_rows) * work, const taylor_plan *plan,
+                                 const NAME(taylor_block) * block, int64_t key,
+                                 const attest_tensor *mask, int64_t row);
+void ISA(NAME(taylor_rows_keys))(NAME(taylor_rows) * work, const taylor_plan *plan,
+                                 const NAME(taylor_block) * block, int64_t key,
+                                 const attest_tensor *mask, int64_t row) {
+  int64_t from, to, pad = plan->dv_pad, add = work->chains != 0;
+  NAME(seen_keys)(&from, &to, work, key, block->count);
+  if (work->rows == 1) {
+    NAME(weights_along)(work, plan, block, key, mask, row);
+    NAME(product)
+    (work->group, pad, work->weight, 1, block->value, pad, to, add, 1, pad / LANES);
+    if (plan->normalize) NAME(norms_along)(work, work->weight, NULL, block->count);
+  } else {
+    int64_t start = from / TAYLOR_LANES * TAYLOR_LANES;
+    NAME(weights_across)(work, plan, block, key, start, to, mask, row);
+    for (int64_t r = 0; r < work->rows; r += TILE_ROWS) {
+      int64_t n = work->rows - r < TILE_ROWS ? work->rows - r : TILE_ROWS;
+      int64_t end = work->hi[r + n - 1] - key < to ? work->hi[r + n - 1] - key : to;
+      NAME(product)
+      (work->group + r * pad, pad, work->weight + start * TAYLOR_STRIDE + r, TAYLOR_STRIDE,
+       block->value + start * pad, pad, end - start, add != 0, n, pad / LANES);
+    }
+    if (plan->normalize)
+      NAME(norms_across)(work, work->weight + start * TAYLOR_STRIDE, NULL, to - start);
+  }
+  NAME(count_chain)(work, plan);
+}
+
+void ISA(NAME(taylor_rows_end))(NAME(taylor_rows) * work, const taylor_plan *plan);
+void ISA(NAME(taylor_rows_end))(NAME(taylor_rows) * work, const taylor_plan *plan) {
+  NAME(close_group)(work, plan);
+  for (int64_t r = 0; r < work->rows && plan->normalize; r++) {
+    REAL *total = work->total + r * plan->dv_pad, norm = work->norm[r] + (REAL)plan->eps;
+    VEC divisor = OP(set1)(norm != 0 ? norm : (REAL)NAN);
+    for (int64_t c = 0; c < plan->dv_pad; c += LANES)
+      OP(store)(total + c, OP(load)(total + c) / divisor);
+  }
+}
+
+#undef OP2
+#undef OP1
+#undef OP
+#undef LANES
+#undef WIDTH
+#undef STEP

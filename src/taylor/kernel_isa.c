@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The arithmetic of kernel.h on one instruction set, for float and for double. */
+#include "../enclosure/exp_isa.h"
+#include "kernel.h"
+
+#define REAL float
+#define VEC vf
+#define NAME(x) x##_f32
+#define LOAD tensor_load_float
+#include "kernel_impl.h"
+#undef REAL
+#undef VEC
+#undef NAME
+#undef LOAD
+
+#define REAL double
+#define VEC vd
+#define NAME(x) x##_f64
+#define LOAD tensor_load
+#include "kernel_impl.h"
