@@ -103,6 +103,37 @@ int enclosure_decimal(char **text, const arb_t x, long digits) {
   return agree && *text;
 }
 
+char *enclosure_end_decimal(const arb_t x, int upper, long digits) {
+  slong e, prec = 128 + 4 * digits;
+  char *text = NULL;
+  arf_t end;
+  arf_init(end);
+  if (upper)
+    arb_get_ubound_arf(end, x, prec);
+  else
+    arb_get_lbound_arf(end, x, prec);
+  int far = !arf_is_zero(end) && (arf_cmpabs_2exp_si(end, EXPONENT_EXACT) > 0 ||
+                                  arf_cmpabs_2exp_si(end, -EXPONENT_EXACT) < 0);
+  if (!arf_is_finite(end) || (far && arf_cmpabs_2exp_si(end, 0) > 0)) {
+    text = strdup(upper ? "inf" : "-inf");
+  } else if (far || arf_is_zero(end)) { /* too close to zero for MPFR: 2^-2^28 < 1e-80000000 */
+    int outward = (arf_sgn(end) > 0) == upper && !arf_is_zero(end);
+    text = strdup(!outward ? "0" : upper ? "1e-80000000" : "-1e-80000000");
+  } else {
+    int negative = arf_sgn(end) < 0;
+    arf_abs(end, end);
+    char *rounded = dyadic_digits(&e, end, digits, negative == upper ? MPFR_RNDD : MPFR_RNDU);
+    slong n = digits;
+    while (n > 1 && rounded[n - 1] == '0' && n - 1 > e)
+      n--;
+    rounded[n] = 0;
+    text = layout(negative, rounded, n, e);
+    mpfr_free_str(rounded);
+  }
+  arf_clear(end);
+  return text;
+}
+
 char *enclosure_radius_decimal(const arb_t x, const char *mid_text) {
   slong bits = arb_bits(x), digits = (slong)strlen(mid_text), shift, e;
   slong prec = 128 + (bits > 4 * digits ? bits : 4 * digits);

@@ -42,6 +42,10 @@ double enclosure_lower(const arb_t x); /* <= every point of x, signed */
  * significant, else 1.23e-7, 1.23e40. Beyond 2^(+-2^28) a ball power of ten is split off first, so
  * there even an exact x may straddle; beyond 2^(+-2^62) every x does. */
 int enclosure_decimal(char **text, const arb_t x, long digits);
+/* An end of x, the upper (1) or the lower one (0), rounded outward to `digits` significant digits,
+ * in the same notation without trailing zeros; "inf" or "-inf" where x has no bound or lies beyond
+ * 2^(+-2^28). free() it; NULL when out of memory. */
+char *enclosure_end_decimal(const arb_t x, int upper, long digits);
 /* An upper bound, "1.2e-50", of |y - mid_text| over all y in x: two digits, rounded up; "0" when it
  * is exact, "inf" when unbounded. free() it; NULL when mid_text is no number or out of memory. */
 char *enclosure_radius_decimal(const arb_t x, const char *mid_text);

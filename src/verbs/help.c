@@ -17,6 +17,7 @@ static const verb verbs[] = {
     {"check", verb_check, "certify or refute what a kernel returned"},
     {"certify", verb_certify, "certify the built-in kernels on real and synthetic tensors"},
     {"reference", verb_reference, "write exact results, as decimals or correctly rounded"},
+    {"eval", verb_eval, "print the value of an expression over real numbers"},
     {"inspect", verb_inspect, "say what a tensor file holds"},
     {"kernels", verb_kernels, "list the kernels"},
     {"bench", verb_bench, "measure the speed of kernels and tiers"},
@@ -42,7 +43,13 @@ static void print_wrapped(int at, const char *text) {
 
 /* "  --name ARGUMENT      text" with the text in its column. */
 static void print_flag(const char *name, const char *argument, const char *text) {
-  int width = printf("  --%s%s%s", name, *argument ? " " : "", argument);
+  char row[96];
+  snprintf(row, sizeof row, "--%s%s%s", name, *argument ? " " : "", argument);
+  verb_help_row(row, text);
+}
+
+void verb_help_row(const char *name, const char *text) {
+  int width = printf("  %s", name);
   if (width >= COLUMN) width = printf("\n") - 1;
   printf("%*s", COLUMN - width, "");
   print_wrapped(COLUMN, text);

@@ -17,6 +17,9 @@ extern const size_t verb_problem_flag_count;
  * `kernel`, of all kernels when it is NULL. */
 void verb_help_print(const verb_definition *definition, const problem_kernel *kernel);
 
+/* "  name      text": one row of a help, the text in its column. */
+void verb_help_row(const char *name, const char *text);
+
 /* ---- check and certify (finish.c) ---- */
 
 /* Set by the first Ctrl-C (or SIGTERM) after verb_catch_interrupts; the second one kills. */

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "options.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -204,12 +205,17 @@ static int asks_for_help(int argc, char **argv) {
   return 0;
 }
 
+static int is_operand(const verb_definition *definition, const char *argument) {
+  if (argument[0] != '-' || !argument[1]) return 1;
+  return definition->accepts & VERB_MINUS && (argument[1] != '-' || !isalpha(argument[2]));
+}
+
 /* 0 or 2. */
 static int parse_arguments(verb_options *options, int argc, char **argv) {
   char *storage = options->spellings;
   for (int i = 1; i < argc;) {
     char *argument = argv[i++];
-    if (argument[0] != '-' || !argument[1]) {
+    if (is_operand(options->definition, argument)) {
       options->operands[options->operand_count++] = argument;
       continue;
     }

@@ -18,7 +18,8 @@ typedef struct {
 enum {
   VERB_PROBLEM =
       1, /* accepts KERNEL, the table of parameters, tensors, --input, --bf16, --threads */
-  VERB_OUTPUTS = 2 /* ... and the tensors that a kernel returned: --out, --lse, --final-state */
+  VERB_OUTPUTS = 2, /* ... and the tensors that a kernel returned: --out, --lse, --final-state */
+  VERB_MINUS = 4    /* operands may start with a minus sign */
 };
 
 typedef struct {
