@@ -133,18 +133,48 @@ static json_t *case_of(const certify_case *c, const certify_subject_result *s) {
 /* ---- the whole document ---- */
 
 static json_t *totals_of(const report *r) {
-  json_int_t count[3] = {0, 0, 0}, elements = 0, outputs = 0;
+  json_int_t elements = 0;
+  size_t outputs[3], statements[3];
+  report_count(outputs, statements, r);
   for (size_t i = 0; i < r->count; i++)
-    for (size_t j = 0; j < r->cases[i].subject_count; j++) {
-      const certify_subject_result *s = &r->cases[i].subjects[j];
-      for (size_t k = 0; k < s->output_count; k++, outputs++) {
-        count[s->outputs[k].verdict]++;
-        elements += s->outputs[k].elements;
-      }
-    }
-  return json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I}", "interrupted", r->interrupted, "outputs",
-                   outputs, "certified", count[0], "refuted", count[1], "undecided", count[2],
-                   "trouble", (json_int_t)r->trouble_count, "elements", elements);
+    for (size_t j = 0; j < r->cases[i].subject_count; j++)
+      for (size_t k = 0; k < r->cases[i].subjects[j].output_count; k++)
+        elements += r->cases[i].subjects[j].outputs[k].elements;
+  json_int_t count[3];
+  for (int v = 0; v < 3; v++)
+    count[v] = (json_int_t)(outputs[v] + statements[v]);
+  return json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "interrupted", r->interrupted,
+                   "outputs", (json_int_t)(outputs[0] + outputs[1] + outputs[2]), "statements",
+                   (json_int_t)r->statements.count, "certified", count[0], "refuted", count[1],
+                   "undecided", count[2], "trouble", (json_int_t)r->trouble_count, "elements",
+                   elements);
+}
+
+/* "key=value key=value" as an object of strings. */
+static json_t *facts_of(const char *facts) {
+  json_t *object = json_object();
+  while (*facts) {
+    size_t key = strcspn(facts, "= "), start = key + (facts[key] == '=');
+    size_t value = strcspn(facts + start, " ");
+    char name[64];
+    snprintf(name, sizeof name, "%.*s", (int)key, facts);
+    json_object_set_new(object, name, json_stringn(facts + start, value));
+    facts += start + value;
+    facts += *facts == ' ';
+  }
+  return object;
+}
+
+static json_t *statements_of(const report *r) {
+  json_t *array = json_array();
+  for (size_t i = 0; i < r->statements.count; i++) {
+    const statement_finding *f = &r->statements.findings[i];
+    json_array_append_new(
+        array, json_pack("{s:s, s:s, s:s, s:o, s:s, s:s}", "kernel", f->kernel, "statement",
+                         f->statement, "verdict", report_verdict_name(f->verdict), "facts",
+                         facts_of(f->facts), "scope", "instance", "basis", f->by));
+  }
+  return array;
 }
 
 /* "model name" of the first processor. */
@@ -200,9 +230,9 @@ char *report_json(const report *r) {
   for (size_t i = 0; i < r->count; i++)
     for (size_t j = 0; j < r->cases[i].subject_count; j++)
       json_array_append_new(cases, case_of(&r->cases[i], &r->cases[i].subjects[j]));
-  json_t *document =
-      json_pack("{s:s, s:o, s:o, s:o, s:o}", "schema", "attest/1", "cases", cases, "totals",
-                totals_of(r), "environment", environment_of(r), "timing", timing_of(r));
+  json_t *document = json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "schema", "attest/1", "cases",
+                               cases, "statements", statements_of(r), "totals", totals_of(r),
+                               "environment", environment_of(r), "timing", timing_of(r));
   char *text = document ? json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(document);
   return text;

@@ -48,6 +48,13 @@ static char *line_of(const certify_case *c, const certify_subject_result *s, siz
   return line;
 }
 
+static void print_failure(FILE *f, attest_verdict verdict, const char *line) {
+  if (verdict == ATTEST_CERTIFIED) return;
+  fprintf(f, "\n    <%s", verdict == ATTEST_REFUTED ? "failure" : "error");
+  print_attribute(f, "message", line);
+  fprintf(f, "/>\n  ");
+}
+
 static attest_status print_case(FILE *f, const certify_case *c, attest_error *error) {
   for (size_t j = 0; j < c->subject_count; j++)
     for (size_t k = 0; k < c->subjects[j].output_count; k++) {
@@ -61,12 +68,7 @@ static attest_status print_case(FILE *f, const certify_case *c, attest_error *er
       print_attribute(f, "classname", c->name);
       print_attribute(f, "name", name);
       fprintf(f, " time=\"%.3f\">", c->seconds);
-      if (o->verdict != ATTEST_CERTIFIED) {
-        const char *tag = o->verdict == ATTEST_REFUTED ? "failure" : "error";
-        fprintf(f, "\n    <%s", tag);
-        print_attribute(f, "message", line);
-        fprintf(f, "/>\n  ");
-      }
+      print_failure(f, o->verdict, line);
       fprintf(f, "</testcase>\n");
       free(line);
     }
@@ -79,11 +81,19 @@ static void print_trouble(FILE *f, size_t number, const char *message) {
   fprintf(f, "/>\n  </testcase>\n");
 }
 
-static void count(const report *r, size_t counts[3]) {
-  for (size_t i = 0; i < r->count; i++)
-    for (size_t j = 0; j < r->cases[i].subject_count; j++)
-      for (size_t k = 0; k < r->cases[i].subjects[j].output_count; k++)
-        counts[r->cases[i].subjects[j].outputs[k].verdict]++;
+static attest_status print_statement(FILE *f, const statement_finding *finding,
+                                     attest_error *error) {
+  char *line = report_statement_text(finding, 0);
+  if (!line) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  line[strcspn(line, "\n")] = 0;
+  fprintf(f, "  <testcase");
+  print_attribute(f, "classname", finding->statement);
+  print_attribute(f, "name", finding->facts);
+  fprintf(f, ">");
+  print_failure(f, finding->verdict, line);
+  fprintf(f, "</testcase>\n");
+  free(line);
+  return ATTEST_OK;
 }
 
 attest_status report_write_junit(const char *path, const report *r, attest_error *error) {
@@ -91,8 +101,10 @@ attest_status report_write_junit(const char *path, const report *r, attest_error
   attest_status status = tensor_writer_open(&writer, path, error);
   if (status) return status;
   FILE *f = tensor_writer_stream(writer);
-  size_t counts[3] = {0, 0, 0};
-  count(r, counts);
+  size_t counts[3], statements[3];
+  report_count(counts, statements, r);
+  for (int v = 0; v < 3; v++)
+    counts[v] += statements[v];
   size_t troubles = r->trouble_count + (r->interrupted != 0);
   fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
   fprintf(f,
@@ -102,6 +114,8 @@ attest_status report_write_junit(const char *path, const report *r, attest_error
           counts[ATTEST_UNDECIDED] + troubles, r->seconds);
   for (size_t i = 0; i < r->count && !status; i++)
     status = print_case(f, &r->cases[i], error);
+  for (size_t i = 0; i < r->statements.count && !status; i++)
+    status = print_statement(f, &r->statements.findings[i], error);
   for (size_t i = 0; i < r->trouble_count; i++)
     print_trouble(f, i + 1, r->troubles[i]);
   if (r->interrupted) print_trouble(f, troubles, "interrupted: not all cases were begun");

@@ -30,15 +30,29 @@ void report_clear(report *r) {
     certify_case_clear(&r->cases[i]);
   for (size_t i = 0; i < r->trouble_count; i++)
     free(r->troubles[i]);
+  statement_clear(&r->statements);
   free(r->cases);
   free(r->troubles);
   memset(r, 0, sizeof *r);
+}
+
+void report_count(size_t outputs[3], size_t statements[3], const report *r) {
+  for (int i = 0; i < 3; i++)
+    outputs[i] = statements[i] = 0;
+  for (size_t i = 0; i < r->count; i++)
+    for (size_t j = 0; j < r->cases[i].subject_count; j++)
+      for (size_t k = 0; k < r->cases[i].subjects[j].output_count; k++)
+        outputs[r->cases[i].subjects[j].outputs[k].verdict]++;
+  for (size_t i = 0; i < r->statements.count; i++)
+    statements[r->statements.findings[i].verdict]++;
 }
 
 int report_exit_status(const report *r) {
   attest_verdict verdict = ATTEST_CERTIFIED;
   for (size_t i = 0; i < r->count; i++)
     verdict = certify_worse(verdict, certify_case_verdict(&r->cases[i]));
+  for (size_t i = 0; i < r->statements.count; i++)
+    verdict = certify_worse(verdict, r->statements.findings[i].verdict);
   if (verdict == ATTEST_REFUTED) return 1;
   if (r->trouble_count) return 2;
   return verdict == ATTEST_UNDECIDED || r->interrupted ? 3 : 0;

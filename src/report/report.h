@@ -4,12 +4,14 @@
 #define ATTEST_REPORT_REPORT_H
 
 #include "../certify/certify.h"
+#include "../problem/statement.h"
 
 /* Everything one command found. */
 typedef struct {
   size_t count;
   certify_case *cases;
-  size_t trouble_count; /* cases that could not be compared */
+  statement_findings statements;
+  size_t trouble_count; /* cases and statements that could not be compared */
   char **troubles;      /* their messages */
   int interrupted;      /* Ctrl-C: not all cases were begun */
   double seconds;
@@ -27,6 +29,11 @@ int report_exit_status(const report *r);
 /* One line an output; `quiet` leaves out the certified ones. Caller frees with free(); NULL when
  * out of memory. (text.c) */
 char *report_text(const certify_case *c, int quiet);
+/* The verdict line of a finding, with its newline, or "" when `quiet` and certified. Caller frees;
+ * NULL when out of memory. */
+char *report_statement_text(const statement_finding *finding, int quiet);
+/* Verdicts of outputs and of statements, by attest_verdict. */
+void report_count(size_t outputs[3], size_t statements[3], const report *r);
 /* "certified" "refuted" "undecided". */
 const char *report_verdict_name(attest_verdict verdict);
 /* At most four significant digits, rounded up, "6.74": never less than the figure. */

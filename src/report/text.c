@@ -96,9 +96,10 @@ static void print_worst(FILE *f, const certify_output *o) {
             o->worst_hi);
 }
 
+static const char *const shouted[] = {"CERTIFIED", "REFUTED", "UNDECIDED"};
+
 static void print_output(FILE *f, const certify_case *c, const certify_subject_result *s,
                          const certify_output *o) {
-  static const char *const shouted[] = {"CERTIFIED", "REFUTED", "UNDECIDED"};
   char scope[32], why[96];
   fprintf(f, "%s kernel=%s case=", shouted[o->verdict], c->kernel);
   print_word(f, c->name);
@@ -128,4 +129,13 @@ char *report_text(const certify_case *c, int quiet) {
     return NULL;
   }
   return text;
+}
+
+char *report_statement_text(const statement_finding *finding, int quiet) {
+  char *text = NULL;
+  if (quiet && finding->verdict == ATTEST_CERTIFIED) return strdup("");
+  int length = asprintf(&text, "%s kernel=%s statement=%s %s scope=instance basis=derived(%s)\n",
+                        shouted[finding->verdict], finding->kernel, finding->statement,
+                        finding->facts, finding->by);
+  return length < 0 ? NULL : text;
 }

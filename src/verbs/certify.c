@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include "../certify/builtin.h"
+#include "../certify/statements.h"
 #include "internal.h"
 #include "verbs.h"
 
@@ -23,8 +24,8 @@ static const verb_definition definition = {
     .usage = "attest certify --builtin [flags]",
     .summary =
         "Certifies the built-in kernels on the queries, keys and values of a real model and\n"
-        "on synthetic rows: out and lse, bounds backward<=16 and theory. Plan files are not\n"
-        "in this version.",
+        "on synthetic rows: out and lse, bounds backward<=16 and theory; and decides statements\n"
+        "about them. Plan files are not in this version.",
     .example = "  attest certify --builtin --json certificate.json",
     .flags = flags,
     .flag_count = sizeof flags / sizeof *flags,
@@ -97,16 +98,36 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
+/* The findings of statement i, printed. */
+static void run_statement(report *r, size_t i, const char *folder, const verb_options *options,
+                          progress *p) {
+  attest_error error = {0};
+  const problem_statement *statement = certify_statement(i);
+  size_t first = r->statements.count;
+  int quiet = verb_option(options, "quiet") != NULL;
+  if (statement->run(&r->statements, statement, folder, &error)) {
+    progress_hide(p);
+    fprintf(stderr, "attest: %s: %s\n", statement->name, error.message);
+    report_add_trouble(r, error.message);
+  }
+  progress_hide(p);
+  for (size_t k = first; k < r->statements.count; k++) {
+    char *line = report_statement_text(&r->statements.findings[k], quiet);
+    if (line) fputs(line, stdout);
+    free(line);
+  }
+  fflush(stdout);
+}
+
 static void summarize(const report *r, size_t planned) {
-  size_t counts[3] = {0, 0, 0};
-  for (size_t i = 0; i < r->count; i++)
-    for (size_t j = 0; j < r->cases[i].subject_count; j++)
-      for (size_t k = 0; k < r->cases[i].subjects[j].output_count; k++)
-        counts[r->cases[i].subjects[j].outputs[k].verdict]++;
+  size_t outputs[3], statements[3];
+  report_count(outputs, statements, r);
   fprintf(stderr,
-          "attest: %zu of %zu cases, outputs: %zu certified, %zu refuted, %zu undecided; %.1f s\n",
-          r->count, planned, counts[ATTEST_CERTIFIED], counts[ATTEST_REFUTED],
-          counts[ATTEST_UNDECIDED], r->seconds);
+          "attest: %zu of %zu cases, outputs: %zu certified, %zu refuted, %zu undecided; "
+          "statements: %zu certified, %zu refuted, %zu undecided; %.1f s\n",
+          r->count, planned, outputs[ATTEST_CERTIFIED], outputs[ATTEST_REFUTED],
+          outputs[ATTEST_UNDECIDED], statements[ATTEST_CERTIFIED], statements[ATTEST_REFUTED],
+          statements[ATTEST_UNDECIDED], r->seconds);
 }
 
 static int run_suite(report *r, const verb_options *options) {
@@ -123,10 +144,13 @@ static int run_suite(report *r, const verb_options *options) {
   double start = now();
   for (size_t i = 0; i < count && !verb_interrupted; i++)
     run_case(r, suite, i, options, &how);
+  size_t statement_count = certify_statement_count(), begun = 0;
+  for (; begun < statement_count && !verb_interrupted; begun++)
+    run_statement(r, begun, folder, options, how.context);
   r->seconds = now() - start;
   progress_end(how.context);
   builtin_close(suite);
-  r->interrupted = r->count + r->trouble_count < count;
+  r->interrupted = r->count + r->trouble_count < count || begun < statement_count;
   if (!verb_option(options, "quiet")) summarize(r, count);
   return verb_finish(r, options);
 }

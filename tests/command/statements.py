@@ -1,0 +1,99 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""The statements of attest certify --builtin against NumPy and mpmath: ranks, deviations from softmax, bounds."""
+import json
+import os
+
+import mpmath
+import numpy as np
+
+from attest_command import done, expect, path, run
+
+DATA = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "data"))
+status, out, err = run("certify", "--builtin", "--data", DATA, "--json", path("c.json"), "--junit", path("c.xml"))
+document = json.load(open(path("c.json")))
+findings = [s for s in document["statements"] if s["kernel"] == "taylor"]
+lines = [x for x in out.splitlines() if " statement=" in x]
+expect("every statement is certified", status == 0 and findings and all(s["verdict"] == "certified" for s in document["statements"]), err)
+expect("one line a finding", len(lines) == len(document["statements"]) == document["totals"]["statements"], len(lines))
+expect("findings are in the JUnit report", open(path("c.xml")).read().count('classname="state-rank"') ==
+       sum(s["statement"] == "state-rank" for s in findings))
+
+# ---- ranks: the numbers of the paper's setting, and those that its words leave out ----
+
+
+def rank(**facts):
+    found = [s["facts"]["rank"] for s in findings if s["statement"] == "state-rank" and
+             all(s["facts"][k] == str(v) for k, v in facts.items())]
+    return int(found[0]) if len(found) == 1 else None
+
+
+expect("order 2 of the state has rank 65 with 64 values", rank(keys="sphere", d=16, dv=64, order=2) == 65)
+expect("... and 136 with values enough", rank(keys="sphere", d=16, dv=300, order=2) == 136)
+expect("in total 152 on the sphere", rank(keys="sphere", d=16, dv=300, order="all") == 152)
+expect("... and 153 off it", rank(keys="open-set", d=16, dv=300, order="all") == 153)
+expect("77 and 84 for d = 6, degree 3", (rank(keys="sphere", d=6, order="all"), rank(keys="open-set", d=6, order="all")) == (77, 84))
+expect("55 and 70 for d = 4, degree 4", (rank(keys="sphere", d=4, order="all"), rank(keys="open-set", d=4, order="all")) == (55, 70))
+
+# ---- deviations ----
+
+
+def unit(x):
+    return (x / np.sqrt((x * x).sum(-1, keepdims=True))).astype("f4").astype("f8")
+
+
+def facts_of(rows, degree):
+    return next(s["facts"] for s in findings if s["statement"] == "deviation-from-softmax" and
+                s["facts"]["rows"] == rows and s["facts"]["degree"] == str(degree))
+
+
+def expected(normalised):
+    """Per degree: the largest deviation relative to max |v|, the least weight, rows without a positive denominator; and max |t|."""
+    q, k, v = (np.load(os.path.join(DATA, "stories260k", x + ".npy"))[:, 0].astype("f8") for x in "qkv")
+    if normalised:
+        q, k = unit(q), unit(k)
+    result, largest = [[0, np.inf, 0] for _ in range(9)], 0
+    for layer in range(5):
+        for i in range(63, 512, 64):
+            t = k[layer, :i + 1] @ q[layer, i] * (0.5 if normalised else 8**-0.5)
+            values = v[layer, :i + 1]
+            p = np.exp(t - t.max())
+            exact = p @ values / p.sum()
+            largest = max(largest, np.abs(t).max())
+            w, term = np.zeros_like(t), np.ones_like(t)
+            for degree in range(9):
+                term = term if degree == 0 else term * t / degree
+                w = w + term
+                found = result[degree]
+                found[1] = min(found[1], w.min())
+                if w.sum() > 0:
+                    found[0] = max(found[0], np.abs(w @ values / w.sum() - exact).max() / np.abs(values).max())
+                else:
+                    found[2] += 1
+    return result, largest
+
+
+for rows, normalised in (("stories260k-unit", True), ("stories260k", False)):
+    result, largest = expected(normalised)
+    expect(f"largest |t| of {rows}", abs(float(facts_of(rows, 0)["largest-score"]) / largest - 1) < 2e-3)
+    for degree, (deviation, least, broken) in enumerate(result):
+        facts = facts_of(rows, degree)
+        ok = (abs(float(facts["deviation"]) - deviation) <= 1e-5 * deviation + 1e-14 and
+              abs(float(facts["least-weight"]) - least) <= 1e-5 * abs(least) and
+              int(facts["nonpositive-denominators"]) == broken)
+        expect(f"deviation of degree {degree} on {rows}", ok, (facts, deviation, least, broken))
+
+# ---- the bound, from the integral ----
+mpmath.mp.dps = 40
+x = mpmath.mpf(facts_of("stories260k-unit", 0)["largest-score"])
+for degree in range(9):
+    facts = facts_of("stories260k-unit", degree)
+    eps = mpmath.quad(lambda s: s**degree * mpmath.exp(s), [0, x]) / mpmath.factorial(degree)
+    bound = 2 * (1 - mpmath.sqrt(1 - eps**2)) / eps
+    tolerance = 6e-4 * (degree + 1)  # four digits of x, to the power of degree + 1
+    expect(f"the bound of degree {degree}", abs(float(facts["weight-error"]) / eps - 1) < tolerance and
+           abs(float(facts["bound"]) / bound - 1) < 2 * tolerance and float(facts["deviation"]) <= bound, (facts, eps, bound))
+expect("no bound where the scores are large", all(facts_of("stories260k", d)["bound"] == "inf" for d in range(9)))
+expect("odd degrees break there, even ones do not",
+       all((int(facts_of("stories260k", d)["nonpositive-denominators"]) > 0) == (d % 2 == 1) for d in range(9)))
+done()
