@@ -14,6 +14,7 @@
 
 #include "../enclosure/enclosure.h"
 #include "statements.h"
+#include "stories.h"
 
 enum { DEGREES = 9, PREC = 128, ROWS_A_HEAD = 8 };
 
@@ -287,44 +288,9 @@ static attest_status survey_sphere(survey *s, attest_error *error) {
   return ATTEST_OK;
 }
 
-typedef struct {
-  tensor_file *file[3];
-  attest_tensor tensor[3]; /* q, k, v: (layer, head, position, element) */
-} stories;
-
-static void stories_close(stories *t) {
-  for (int i = 0; i < 3; i++)
-    tensor_file_close(t->file[i]);
-}
-
-static attest_status stories_open(stories *t, const char *data, attest_error *error) {
-  static const char *const names[3] = {"q", "k", "v"};
-  attest_status status = ATTEST_OK;
-  memset(t, 0, sizeof *t);
-  for (int i = 0; i < 3 && !status; i++) {
-    char path[4200];
-    snprintf(path, sizeof path, "%s/stories260k/%s.npy", data, names[i]);
-    status = tensor_open(&t->file[i], &t->tensor[i], path, NULL, 0, error);
-    const int64_t *shape = t->tensor[i].shape;
-    if (!status && (t->tensor[i].ndim != 4 || shape[2] != t->tensor[0].shape[2] ||
-                    shape[3] != t->tensor[0].shape[3]))
-      status = attest_fail(error, ATTEST_ERR_INPUT,
-                           "%s: has not the axes (layer, head, position, element) of q.npy: "
-                           "restore the file",
-                           path);
-  }
-  return status;
-}
-
-/* Head h of a layer as doubles. */
-static void load_head(double *x, const attest_tensor *t, int64_t layer, int64_t h) {
-  int64_t at = layer * t->stride[0] + h * t->stride[1];
-  for (int64_t i = 0; i < t->shape[2]; i++)
-    tensor_load(x + i * t->shape[3], t, at + i * t->stride[2], t->shape[3], t->stride[3]);
-}
-
 /* Query head 0 of every layer with its keys; scale 1/sqrt(d) or, on unit rows, 1/2. */
-static attest_status survey_stories(survey *s, const stories *t, int unit, attest_error *error) {
+static attest_status survey_stories(survey *s, const taylor_stories *t, int unit,
+                                    attest_error *error) {
   const int64_t *shape = t->tensor[0].shape;
   int64_t n = shape[2], d = shape[3], size = n * d;
   double *x = malloc((size_t)size * 3 * sizeof *x);
@@ -335,7 +301,7 @@ static attest_status survey_stories(survey *s, const stories *t, int unit, attes
   arb_rsqrt(scale, scale, PREC);
   for (int64_t layer = 0; layer < shape[0]; layer++) {
     for (int i = 0; i < 3; i++)
-      load_head(x + i * size, &t->tensor[i], layer, 0);
+      taylor_stories_load(x + i * size, t, i, layer);
     if (unit) normalise(x, 2 * n, d);
     head h = {n, d, d, x, x + size, x + 2 * size, scale};
     survey_head(s, &h);
@@ -348,8 +314,8 @@ static attest_status survey_stories(survey *s, const stories *t, int unit, attes
 attest_status taylor_deviation(statement_findings *into, const problem_statement *statement,
                                const char *data, attest_error *error) {
   static const char *const names[3] = {"unit-gaussian", "stories260k-unit", "stories260k"};
-  stories real;
-  attest_status status = stories_open(&real, data, error);
+  taylor_stories real;
+  attest_status status = taylor_stories_open(&real, data, error);
   for (int i = 0; i < 3 && !status; i++) {
     survey s;
     survey_init(&s, names[i]);
@@ -357,6 +323,6 @@ attest_status taylor_deviation(statement_findings *into, const problem_statement
     if (!status) status = survey_report(into, statement, &s, error);
     arb_clear(s.size);
   }
-  stories_close(&real);
+  taylor_stories_close(&real);
   return status;
 }

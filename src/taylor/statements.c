@@ -2,6 +2,9 @@
 #include "statements.h"
 
 const problem_statement taylor_statements[] = {
+    {"taylor", "recurrence-is-truncated-kernel", "rationals",
+     "all forms equal the plain sum with difference 0, for every chunk and every merge of states",
+     taylor_forms_are_equal},
     {"taylor", "state-rank", "integers",
      "ranks of the state by order and in total, and what the unit sphere saves", taylor_state_rank},
     {"taylor", "deviation-from-softmax", "balls",

@@ -8,6 +8,9 @@
 extern const problem_statement taylor_statements[];
 extern const size_t taylor_statement_count;
 
+/* All forms of truncated attention are one, over the rationals. (identity.c) */
+attest_status taylor_forms_are_equal(statement_findings *into, const problem_statement *statement,
+                                     const char *data, attest_error *error);
 /* Ranks of states and of key features, exactly. (rank.c) */
 attest_status taylor_state_rank(statement_findings *into, const problem_statement *statement,
                                 const char *data, attest_error *error);

@@ -19,6 +19,11 @@ expect("one line a finding", len(lines) == len(document["statements"]) == docume
 expect("findings are in the JUnit report", open(path("c.xml")).read().count('classname="state-rank"') ==
        sum(s["statement"] == "state-rank" for s in findings))
 
+equal = [s["facts"] for s in findings if s["statement"] == "recurrence-is-truncated-kernel"]
+expect("all forms are equal over the rationals, whatever the chunk", len(equal) == 5 and all(
+    f["differences"] == "0" and f["chunks"] == "1..16" and f["merges"] == "17" for f in equal), equal)
+expect("... on real rows too", any(f["rows"] == "stories260k" for f in equal))
+
 # ---- ranks: the numbers of the paper's setting, and those that its words leave out ----
 
 
