@@ -2,6 +2,7 @@
 #include "lexer.h"
 
 #include <ctype.h>
+#include <stdlib.h>
 #include <string.h>
 
 static int is_digit(char c) {
