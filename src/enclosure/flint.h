@@ -8,6 +8,7 @@
 #include <flint/fmpq.h>
 #include <flint/fmpq_vec.h>
 #include <flint/fmpz.h>
+#include <flint/fmpz_vec.h>
 #include <flint/ulong_extras.h>
 
 #if __FLINT_RELEASE >= 30000

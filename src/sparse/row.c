@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "row.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
