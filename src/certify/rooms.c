@@ -4,6 +4,7 @@
 
 #include "../softmax/softmax.h"
 #include "../sparse/sparse.h"
+#include "../taylor/taylor.h"
 #include "certify.h"
 
 static const struct {
@@ -22,6 +23,8 @@ static const struct {
     {&sparse_rooms[8], NULL},
     {&sparse_rooms[9], NULL},
     {&sparse_rooms[10], NULL},
+    {&taylor_room, taylor_machine_parse},
+    {&linear_room, taylor_machine_parse},
 };
 static const size_t room_count = sizeof rooms / sizeof *rooms;
 

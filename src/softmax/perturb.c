@@ -15,6 +15,7 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "../enclosure/search.h"
 #include "row.h"
 
 typedef struct {
@@ -26,14 +27,6 @@ typedef struct {
   int base2;         /* lse in base 2 */
   double u_w, u_s, quantum;
 } perturbation;
-
-/* Sizes are tried on the grid 2^(k/128). */
-#define GRID 128
-#define GRID_MIN (-100 * GRID)
-#define GRID_MAX (1000 * GRID)
-static double grid_size(int64_t k) {
-  return exp2((double)k / GRID);
-}
 
 /* ---- how far a perturbation reaches
  * --------------------------------------------------------------- */
@@ -142,58 +135,30 @@ static void reach_total(arb_t reach, const perturbation *p, double size, reach_k
   arb_clear(eps_v);
 }
 
-/* Whether every size up to 2^(k/128) is too small to reach got. */
-static int cannot_reach(const perturbation *p, int64_t k) {
+/* Whether every size up to this is too small to reach got. */
+static int cannot_reach(const void *context, double size) {
+  const perturbation *p = context;
   arb_t reach;
   arb_init(reach);
-  reach_total(reach, p, grid_size(k), REACH_BOUND);
+  reach_total(reach, p, size, REACH_BOUND);
   int yes = arb_lt(reach, p->gap);
   arb_clear(reach);
   return yes;
 }
 
-/* Whether the explicit perturbation of size 2^(k/128) is not known to attain got. */
-static int falls_short(const perturbation *p, int64_t k) {
+/* Whether the explicit perturbation of this size is not known to attain got. */
+static int falls_short(const void *context, double size) {
+  const perturbation *p = context;
   arb_t reach;
   arb_init(reach);
-  reach_total(reach, p, grid_size(k), REACH_EXPLICIT);
+  reach_total(reach, p, size, REACH_EXPLICIT);
   int attained = arb_ge(reach, p->gap);
   arb_clear(reach);
   return !attained;
 }
 
-/* A k with holds(k) and not holds(k + 1), found by steps that double from `start`, then halving.
- * GRID_MIN - 1: holds nowhere on the grid; GRID_MAX: everywhere that was tried. */
-static int64_t last_holding(const perturbation *p, int (*holds)(const perturbation *, int64_t),
-                            int64_t start) {
-  int64_t lo = start, hi = start;
-  if (holds(p, start)) {
-    for (int64_t step = 1;; step *= 2) {
-      hi = lo + step;
-      if (hi > GRID_MAX) return GRID_MAX;
-      if (!holds(p, hi)) break;
-      lo = hi;
-    }
-  } else {
-    for (int64_t step = 1;; step *= 2) {
-      lo = hi - step;
-      if (lo < GRID_MIN) return GRID_MIN - 1;
-      if (holds(p, lo)) break;
-      hi = lo;
-    }
-  }
-  while (hi - lo > 1) {
-    int64_t middle = lo + (hi - lo) / 2;
-    if (holds(p, middle))
-      lo = middle;
-    else
-      hi = middle;
-  }
-  return lo;
-}
-
-/* First order suggests where on the grid to start: reach is nearly linear in small sizes. */
-static int64_t first_guess(const perturbation *p) {
+/* First order suggests where to start: reach is nearly linear in small sizes. */
+static double first_guess(const perturbation *p) {
   arb_t unit;
   mag_t bound;
   arb_init(unit);
@@ -204,19 +169,7 @@ static int64_t first_guess(const perturbation *p) {
   double size = mag_get_d(bound) * 0x1p-20;
   arb_clear(unit);
   mag_clear(bound);
-  if (!(size >= 0x1p-90)) return -90 * GRID;
-  if (size > 0x1p90) return 90 * GRID;
-  return (int64_t)floor(log2(size) * GRID);
-}
-
-static measure_interval search(const perturbation *p) {
-  measure_interval value = {0, INFINITY};
-  int64_t guess = first_guess(p);
-  int64_t k = last_holding(p, cannot_reach, guess);
-  if (k >= GRID_MIN) value.lo = grid_size(k);
-  k = last_holding(p, falls_short, k > guess ? k : guess);
-  if (k < GRID_MAX) value.hi = grid_size(k + 1);
-  return value;
+  return size;
 }
 
 /* ---- the row at a precision
@@ -330,7 +283,7 @@ static attest_status ordinary_bounds(measure_interval *value, const attest_probl
     if (known || prec >= GAP_PRECISION_MAX) break;
     perturbation_clear(&p);
   }
-  *value = search(&p);
+  *value = search_least_size(&p, cannot_reach, falls_short, first_guess(&p));
   perturbation_clear(&p);
   return ATTEST_OK;
 }

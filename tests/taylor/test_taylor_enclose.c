@@ -1,0 +1,144 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The double and double-double tiers of the Taylor room against the ball tier: the enclosure
+ * contains the exact value. The ball tier is the independent route: other code, other arithmetic,
+ * 200 bits. */
+#include <math.h>
+
+#include "fixture_taylor.h"
+
+typedef struct {
+  int64_t elements, unknown;
+  double worst; /* largest |x^ - x| / radius */
+} tally;
+
+static double position(const arb_t x, double hi, double lo, double radius) {
+  arb_t distance, low;
+  arb_init(distance);
+  arb_init(low);
+  arb_set_d(distance, hi);
+  arb_set_d(low, lo);
+  arb_add(distance, distance, low, ARF_PREC_EXACT);
+  arb_sub(distance, x, distance, 300);
+  double error = fmax(fabs(enclosure_upper(distance)), fabs(enclosure_lower(distance)));
+  arb_clear(distance);
+  arb_clear(low);
+  return error == 0 ? 0 : error / radius;
+}
+
+static void contains(tally *t, const char *what, const arb_t x, double hi, double lo,
+                     double radius) {
+  t->elements++;
+  if (radius == INFINITY) {
+    t->unknown++;
+    return;
+  }
+  double p = position(x, hi, lo, radius);
+  ck_assert_msg(p <= 1, "%s: error / radius = %g (radius %g, value %a)", what, p, radius, hi);
+  t->worst = fmax(t->worst, p);
+}
+
+static void between(const char *what, const arb_t x, double lo, double hi) {
+  ck_assert_msg(enclosure_upper(x) >= lo && enclosure_lower(x) <= hi,
+                "%s outside [%a, %a]: %a .. %a", what, lo, hi, enclosure_lower(x),
+                enclosure_upper(x));
+}
+
+/* Tiers of one row of one output against balls. */
+static void compare_row(tally t[2], const attest_problem *problem, const problem_slice *slice,
+                        const void *work, const room_cells *cells, int64_t at, int64_t row,
+                        int output) {
+  attest_error error;
+  room_balls balls;
+  int64_t width = cells->width, first = at * width;
+  double *more = calloc((size_t)(5 * width) + 1, sizeof *more);
+  room_balls_init(&balls, width);
+  ck_assert_msg(taylor_ball(&balls, problem, slice, row, output, WANT_CONDITION, 200, &error) ==
+                    ATTEST_OK,
+                "%s", error.message);
+  taylor_enclose_dd(more, more + width, more + 2 * width, work, row, output);
+  if (output == OUTPUT_OUT)
+    taylor_sensitivity(more + 3 * width, more + 4 * width, cells->x + first, cells->radius + first,
+                       work, row);
+  for (int64_t c = 0; c < width; c++) {
+    if (balls.class[c] != EXACT_FINITE) { /* an exact zero of W, or a policy */
+      ck_assert(cells->radius[first + c] == INFINITY || cells->class[first + c] == balls.class[c]);
+      ck_assert_double_eq(more[2 * width + c], INFINITY);
+      continue;
+    }
+    ck_assert_int_eq(cells->class[first + c], EXACT_FINITE);
+    contains(&t[0], "double", balls.x + c, cells->x[first + c], 0, cells->radius[first + c]);
+    contains(&t[1], "double-double", balls.x + c, more[c], more[width + c], more[2 * width + c]);
+    if (cells->radius[first + c] == INFINITY) continue;
+    between("A", balls.a + c, cells->a_lo[first + c], cells->a_hi[first + c]);
+    between("S", balls.s + c, cells->s_lo[first + c], cells->s_hi[first + c]);
+    if (output == OUTPUT_OUT)
+      between("S, second pass", balls.s + c, more[3 * width + c], more[4 * width + c]);
+  }
+  room_balls_clear(&balls);
+  free(more);
+}
+
+static void compare_output(tally t[2], const attest_problem *problem, const problem_slice *slice,
+                           const void *work, int output) {
+  int64_t all = problem_output_rows(problem, slice, output);
+  taylor_cells b;
+  taylor_cells_open(&b, problem);
+  for (int64_t row = 0; row < all; row += 48) {
+    b.block.row = row;
+    b.block.rows = all - row < 48 ? all - row : 48;
+    taylor_enclose_rows(&b.block, work, room_want(output) | WANT_CONDITION);
+    for (int64_t r = 0; r < b.block.rows; r++)
+      compare_row(t, problem, slice, work, output == OUTPUT_OUT ? &b.block.out : &b.block.state, r,
+                  row + r, output);
+  }
+  taylor_cells_close(&b);
+}
+
+static void compare_problem(tally t[2], tally state[2], const attest_problem *problem) {
+  attest_error error;
+  for (int64_t i = 0; i < problem_slice_count(problem); i++) {
+    problem_slice slice;
+    void *work;
+    problem_slice_get(&slice, problem, i);
+    ck_assert_msg(taylor_enclose_open(&work, problem, &slice, WANT_OUT | WANT_CONDITION, &error) ==
+                      ATTEST_OK,
+                  "%s", error.message);
+    compare_output(t, problem, &slice, work, OUTPUT_OUT);
+    if (problem->state_rows < 200) compare_output(state, problem, &slice, work, OUTPUT_FINAL_STATE);
+    taylor_enclose_close(work);
+  }
+}
+
+static void report(const char *what, const tally t[2]) {
+  printf("%s: double %lld elements (%lld left to the next tier), largest error/radius %.4f; "
+         "double-double (%lld left), %.4f\n",
+         what, (long long)t[0].elements, (long long)t[0].unknown, t[0].worst,
+         (long long)t[1].unknown, t[1].worst);
+}
+
+START_TEST(enclosures_contain_the_exact_value_on_random_and_adversarial_problems) {
+  uint64_t seed = tests_seed() + 1000 * (uint64_t)_i;
+  tally t[2] = {{0}}, state[2] = {{0}};
+  for (int i = 0; i < 60; i++) {
+    taylor_spec spec;
+    taylor_fixture f;
+    taylor_fixture_draw(&spec, &seed);
+    taylor_fixture_open(&f, &spec, &seed);
+    compare_problem(t, state, f.problem);
+    taylor_fixture_close(&f);
+  }
+  report("out", t);
+  report("final state", state);
+  ck_assert_double_gt(t[0].worst, 0.001);
+  ck_assert_int_lt(t[0].unknown, t[0].elements / 4);
+  ck_assert_int_lt(state[0].unknown, state[0].elements / 4);
+}
+END_TEST
+
+void test_taylor_enclose(Suite *suite) {
+  TCase *tc = tcase_create("taylor enclose");
+  tcase_set_timeout(tc, 120);
+  tcase_add_loop_test(tc, enclosures_contain_the_exact_value_on_random_and_adversarial_problems, 0,
+                      4);
+  suite_add_tcase(suite, tc);
+}
