@@ -250,7 +250,7 @@ def options():
         status, out, err = run(*good, *extra)
         expect(f"{name} exits 2 and is explained", status == 2 and words in err and not out, (status, out, err))
     for name, arguments, words in [("no kernel", ["check"], "too few"), ("an unknown kernel", ["check", "sofmax", *BASE, "--out", GOOD], "sofmax"),
-                                   ("a kernel not built", ["check", "toeplitz", *BASE, "--out", GOOD], "taylor"),
+                                   ("a kernel not built", ["check", "toeplitz", *BASE, "--out", GOOD], "toeplitz"),
                                    ("no output", ["check", "softmax", *BASE], "--out"), ("an unknown verb", ["chekc"], "chekc"),
                                    ("no verb", [], "usage"), ("a missing file", ["check", "softmax", "--q", "missing.npy", *BASE[2:], "--out", GOOD], "missing.npy"),
                                    ("a wrong shape", ["check", "softmax", *BASE, "--out", save("cut", OUT[:, :5])], "out")]:
