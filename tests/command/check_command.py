@@ -107,7 +107,7 @@ def certificate():
     status, j, _, _ = check(*BASE, "--out", GOOD, "--case", "a b", "--causal", "none")
     c = j["cases"][0]
     o = c["outputs"][0]
-    expect("schema", j["schema"] == "attest/1" and set(j) == {"schema", "cases", "totals", "environment", "timing"})
+    expect("schema", j["schema"] == "attest/1" and set(j) == {"schema", "cases", "statements", "totals", "environment", "timing"})
     expect("case", c["kernel"] == "softmax" and c["case"] == "a b" and c["subject"] and c["params"]["scale"] == "sqrt(1/8)", c)
     expect("inputs carry digests", set(c["inputs"]) == {"q", "k", "v", "out"} and
            all(re.fullmatch("[0-9a-f]{64}", x["sha256"]) for x in c["inputs"].values()), c["inputs"])
