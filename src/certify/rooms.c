@@ -5,6 +5,7 @@
 #include "../softmax/softmax.h"
 #include "../sparse/sparse.h"
 #include "../taylor/taylor.h"
+#include "../toeplitz/toeplitz.h"
 #include "certify.h"
 
 static const struct {
@@ -25,6 +26,9 @@ static const struct {
     {&sparse_rooms[10], NULL},
     {&taylor_room, taylor_machine_parse},
     {&linear_room, taylor_machine_parse},
+    {&rope_softmax_room, NULL},
+    {&rope_linear_room, NULL},
+    {&toeplitz_room, NULL},
 };
 static const size_t room_count = sizeof rooms / sizeof *rooms;
 

@@ -47,6 +47,7 @@ size_t problem_param_index(const char *name);
 
 /* Whether the kernel takes only one value of the parameter ("scale=1"). */
 int problem_kernel_fixes(const problem_kernel *kernel, const problem_param *param);
+problem_pairing problem_kernel_pairing(const problem_kernel *kernel);
 /* Refuses a parameter, or a value of it, that the kernel does not take; names the kernels that do.
  */
 attest_status problem_kernel_accepts(const problem_kernel *kernel, const problem_param *param,
@@ -80,6 +81,8 @@ attest_status problem_outputs_resolve(attest_problem *problem, attest_error *err
 
 /* cu-seqlens and seqused-k: checks them, sets the number of sequences and the longest. */
 attest_status problem_lengths_resolve(attest_problem *problem, attest_error *error);
+/* Rotary embedding wants an even d; weights their shape and finite elements. (pairing_resolve.c) */
+attest_status problem_pairing_resolve(attest_problem *problem, attest_error *error);
 /* Shapes of mask and bias; shapes and finiteness of slopes and sinks. */
 attest_status problem_extras_resolve(attest_problem *problem, attest_error *error);
 /* First row of a sequence of queries (keys) in the packed axis, and its count; for keys the count

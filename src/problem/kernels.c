@@ -37,11 +37,11 @@ const problem_kernel problem_kernels[] = {
    "softmax over the K largest scores", 1},
   {"topk-uniform", SCORE "topk ties " VISIBILITY FINITE, "out indices", "the mean over the K largest scores", 1},
   {"rope-linear", "scale rope-base rope-pairs normalize eps " VISIBILITY POLICY, "out",
-   "weights are rotated scores", 0},
+   "weights are rotated scores", 1},
   {"rope-softmax", SCORE "sinks lse-base temperature rope-base rope-pairs " VISIBILITY POLICY, "out lse",
-   "softmax attention after rotary embedding", 0},
+   "softmax attention after rotary embedding", 1},
   {"toeplitz", "scale weights temperature " VISIBILITY POLICY, "out",
-   "softmax with scores q_i W_(i-j) k_j", 0},
+   "softmax with scores q_i W_(i-j) k_j", 1},
 };
 /* clang-format on */
 const size_t problem_kernel_count = sizeof problem_kernels / sizeof problem_kernels[0];
@@ -70,6 +70,12 @@ int problem_kernel_takes(const problem_kernel *kernel, const problem_param *para
 int problem_kernel_fixes(const problem_kernel *kernel, const problem_param *param) {
   size_t n;
   return entry(&n, kernel, param->name) && n > strlen(param->name);
+}
+
+problem_pairing problem_kernel_pairing(const problem_kernel *kernel) {
+  size_t n;
+  if (entry(&n, kernel, "weights")) return PAIRING_WEIGHTS;
+  return entry(&n, kernel, "rope-base") ? PAIRING_ROTARY : PAIRING_DOT;
 }
 
 attest_status problem_kernel_accepts(const problem_kernel *kernel, const problem_param *param,

@@ -82,6 +82,7 @@ attest_problem *attest_problem_new(const char *kernel_name, attest_error *error)
   if (problem) {
     problem->size = sizeof *problem;
     problem->kernel = kernel;
+    problem->pairing = problem_kernel_pairing(kernel);
     problem_values_init(&problem->values);
     problem->is_set = calloc(problem_param_count, 1);
     problem->texts = calloc(problem_param_count, sizeof(char *));

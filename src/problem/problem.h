@@ -193,6 +193,9 @@ enum {
 extern const char *const problem_input_names[INPUT_COUNT]; /* "q", .., "alibi-slopes", .. */
 int problem_input_find(const char *name);                  /* -1 when unknown */
 
+/* How a query meets a key (pairing.h). */
+typedef enum { PAIRING_DOT, PAIRING_ROTARY, PAIRING_WEIGHTS } problem_pairing;
+
 struct attest_problem {
   size_t size; /* sizeof: fields are only ever added at the end */
   const problem_kernel *kernel;
@@ -208,6 +211,8 @@ struct attest_problem {
   char **in_force;     /* one a row of problem_params: the text in force, NULL for none */
   /* Of the state of one key head (state.c); 0: the kernel has none; rows -1: too many. */
   int64_t state_rows, state_width;
+  problem_pairing pairing; /* from the kernel */
+  double largest_weight;   /* of weights: the largest absolute value */
 };
 
 /* Checks shapes against each other and parameters against the kernel, fills in defaults (scale

@@ -166,7 +166,7 @@ attest_status problem_resolve(attest_problem *problem, attest_error *error) {
   static attest_status (*const steps[])(attest_problem *, attest_error *) = {
       problem_layouts_choose, problem_sizes_resolve,   problem_lengths_resolve,
       problem_extras_resolve, problem_outputs_resolve, alignment_resolve,
-      problem_state_resolve};
+      problem_state_resolve,  problem_pairing_resolve};
   attest_error local = {0};
   error = error ? error : &local;
   if (problem->resolved) return ATTEST_OK;

@@ -30,6 +30,7 @@
 #include <stdlib.h>
 
 #include "../enclosure/exp.h"
+#include "../problem/rotary.h"
 #include "terms.h"
 
 static double roundoff(attest_dtype dtype) {
@@ -103,7 +104,7 @@ typedef struct {
   double moves;
   double out_depth; /* roundings that a product meets in out; builtin: only those of moves */
   double sum_depth; /* roundings in the normaliser, weighted by what they round */
-  double inputs;    /* roundings of q and k, and of v, on their way into the formats: 0 or 1 each */
+  double inputs;    /* roundings of q and of k on their way into the products, in units of u */
   double score_underflow; /* absolute error of a score from products in subnormals */
 } row_model;
 
@@ -206,6 +207,9 @@ static row_model model_row(const room_machine *machine, const softmax_second *se
                      .score_underflow = score_underflow(machine, pack, terms),
                      .shift = NAN};
   double inverse = fabs(pack->inverse_temperature);
+  /* The built-in kernel's rotated vectors are off by sqrt(2) ROTARY_ROUNDING each, beside their
+   * rounding to the products' format; t is the sum over pairs of 2 |q_pair| |k_pair|. */
+  if (pack->is_rotary) model.inputs += 1.5 * ROTARY_ROUNDING / model.u_products;
   double off = (double)(pack->slice.d + 14) * model.u_products * terms->reach * (1 + 0x1p-10) +
                (model.score_underflow + 16 * model.u_products * pack->softcap) * inverse;
   if (machine->builtin) {

@@ -7,7 +7,11 @@
  *    chain of d fused operations rounds d times, so before anything is added
  *      |s^ - s| <= g(d+3) sum |scale q_a k_a| + e_c |q|_2 |k|_2 + d 2^-1000 (1 + |k|),
  *    the first sum being at most
- *    T = |scale| |q|_2 max |k|_2 over the blocks of visible keys (Cauchy-Schwarz). A softcap is
+ *    T = |scale| |q|_2 max |k|_2 over the blocks of visible keys (Cauchy-Schwarz). Rotated vectors
+ *    are off by sqrt(2) r in norm, r = ROTARY_ROUNDING, which adds at most 2 sqrt(2) r (1 + r) T,
+ * and d 2^-1000 |scale| (1 + |q| + |k|) where their products underflow; their norms are those of q
+ * and k up to 2^-50, and absolute scores, sums over pairs of 2 |q_pair| |k_pair|, at most 2 T. A
+ *    softcap is
  *    1-Lipschitz; its own arithmetic costs 16 u cap (EXP_TANH_ERROR and three operations), as long
  *    as cap and 1 / cap are normal: required are 2^-1000 <= cap. Bias,
  *    slope and their additions round at most 4 times a quantity below R = sum of all absolute
@@ -43,6 +47,7 @@
 
 #include "../enclosure/exp.h"
 #include "../enclosure/interval.h"
+#include "../problem/rotary.h"
 #include "pass.h"
 #include "terms.h"
 
@@ -102,11 +107,16 @@ void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, in
   double scale = enclosure_add_up(fabs(pack->scale), pack->scale_error);
   double key = terms->key_norm = largest_key(pack, lo, hi);
   terms->query_norm = query_norm(pack, row);
+  if (pack->is_rotary) {
+    key = terms->key_norm = enclosure_mul_up(key, 1 + 0x1p-48);
+    terms->query_norm = enclosure_mul_up(terms->query_norm, 1 + 0x1p-48);
+  }
   double products = enclosure_mul_up(scale, enclosure_mul_up(terms->query_norm, key));
   double extras = enclosure_add_up(pack->bias_max, largest_step(slice, row, lo, hi));
   double cap = pack->has_softcap ? pack->softcap : 0;
   double capped = enclosure_mul_up(cap < products ? cap : products, 1 + 0x1p-40);
-  double size = enclosure_add_up(enclosure_add_up(products, capped), extras);
+  double sized = pack->is_rotary ? 2 * products : products;
+  double size = enclosure_add_up(enclosure_add_up(sized, capped), extras);
   double inverse = pack->has_temperature ? enclosure_add_up(pack->inverse_temperature,
                                                             pack->inverse_temperature_error)
                                          : 1;
@@ -115,6 +125,9 @@ void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, in
   double before = gamma_up((double)slice->d + 3) * products +
                   (double)slice->d * 0x1p-1000 * (1 + key) +
                   enclosure_mul_up(pack->scale_error, enclosure_mul_up(terms->query_norm, key));
+  if (pack->is_rotary)
+    before += 3 * ROTARY_ROUNDING * products +
+              (double)slice->d * 0x1p-1000 * scale * (1 + terms->query_norm + key);
   terms->product_error = before * inverse;
   terms->cap_error = 16 * 0x1p-53 * cap * inverse;
   if (pack->has_softcap && !(cap >= 0x1p-1000)) terms->cap_error = INFINITY;
@@ -125,8 +138,8 @@ void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, in
         3 * 0x1p-53 * terms->reach + enclosure_mul_up(pack->inverse_temperature_error, size);
   if (slice->has_sink) terms->extra_error += 2 * 0x1p-53 * sink;
   terms->reach = sink > terms->reach ? sink : terms->reach;
-  terms->size_error =
-      gamma_up((double)slice->d + 8) + (pack->has_softcap ? 3 * before / cap + 300 * 0x1p-53 : 0);
+  terms->size_error = gamma_up((double)slice->d + (pack->is_rotary ? 16 : 8)) +
+                      (pack->has_softcap ? 3 * before / cap + 300 * 0x1p-53 : 0);
   terms->blocks = (double)(hi / PASS_KEYS - lo / PASS_KEYS + 1);
   terms->keys = (double)(hi - lo);
 }

@@ -6,12 +6,13 @@
  * zero.
  *
  * Scores are algebraic without a softcap: a common temperature divides scale q.k + offset, where
- * q.k and offset = bias + slope (j - i') are dyadic rationals and the scale is rational or an
- * irrational square root. Equality of scores is equality of one exact number (rational scale) or of
- * both q.k and the offset (irrational scale). Under a softcap, equal pairs still have equal scores,
- * which is a sufficient test. */
+ * the form q.k (pairing.h) and offset = bias + slope (j - i') are dyadic rationals and the scale is
+ * rational or an irrational square root. Equality of scores is equality of one exact number
+ * (rational scale) or of both q.k and the offset (irrational scale). Under a softcap, equal pairs
+ * still have equal scores, which is a sufficient test. */
 #include <stdlib.h>
 
+#include "../problem/pairing.h"
 #include "row.h"
 
 /* One key or the sink: its score is (first + scale second) / temperature for an irrational scale,
@@ -34,21 +35,6 @@ static void exact_row_clear(exact_row *r) {
     arf_clear(r->keys[n].second);
   }
   free(r->keys);
-}
-
-/* dot <- q.k without rounding. */
-static void exact_dot(arf_t dot, const double *q, const double *k, int64_t d) {
-  arf_t x, y;
-  arf_init(x);
-  arf_init(y);
-  arf_zero(dot);
-  for (int64_t a = 0; a < d; a++) {
-    arf_set_d(x, q[a]);
-    arf_set_d(y, k[a]);
-    arf_addmul(dot, x, y, ARF_PREC_EXACT, ARF_RND_DOWN);
-  }
-  arf_clear(x);
-  arf_clear(y);
 }
 
 static void exact_offset(arf_t offset, const problem_slice *slice, int64_t row, int64_t j) {
@@ -84,32 +70,32 @@ static void canonical_pair(exact_row *r, exact_key *key, const problem_values *v
   arf_zero(key->second);
 }
 
-static void fill_row(exact_row *r, const softmax_keys *keys, const attest_problem *problem,
-                     const problem_slice *slice, int64_t row, double *q, double *k) {
-  const attest_tensor *tq = &slice->q, *tk = &slice->k;
-  tensor_load(q, tq, row * tq->stride[0], slice->d, tq->stride[1]);
+/* Whether every form is a number that can be had exactly. */
+static int fill_row(exact_row *r, const softmax_keys *keys, const attest_problem *problem,
+                    const problem_slice *slice, int64_t row) {
+  int exact = 1;
   r->irrational = problem->values.scale.root;
   for (; r->count < keys->count; r->count++) {
     exact_key *key = &r->keys[r->count];
     arf_init(key->first);
     arf_init(key->second);
     key->key = keys->key[r->count];
-    tensor_load(k, tk, key->key * tk->stride[0], slice->d, tk->stride[1]);
-    exact_dot(key->second, q, k, slice->d);
+    exact &= problem_pair_exact(key->second, problem, slice, row, key->key);
     exact_offset(key->first, slice, row, key->key);
     canonical_pair(r, key, &problem->values);
   }
-  if (!slice->has_sink) return;
+  if (!slice->has_sink) return exact;
   exact_key *sink = &r->keys[r->count++];
   arf_init(sink->first);
   arf_init(sink->second);
   sink->key = -1;
   arf_set_d(sink->first, slice->sink);
   canonical_pair(r, sink, &problem->values);
+  return exact;
 }
 
 /* 0, or -1 when memory is short or a score is no dyadic combination (an infinite z under a
- * softcap). */
+ * softcap, rotated vectors). */
 static int exact_row_init(exact_row *r, const attest_problem *problem, const problem_slice *slice,
                           int64_t row) {
   softmax_keys keys;
@@ -118,17 +104,11 @@ static int exact_row_init(exact_row *r, const attest_problem *problem, const pro
   int usable = 1;
   for (int64_t n = 0; n < keys.count; n++)
     usable &= keys.kind[n] == SCORE_FINITE;
-  double *buffer = malloc((size_t)(2 * slice->d + 1) * sizeof *buffer);
   r->keys = malloc((size_t)(keys.count + 1) * sizeof *r->keys);
-  if (usable && buffer && r->keys)
-    fill_row(r, &keys, problem, slice, row, buffer, buffer + slice->d);
-  else
-    usable = 0;
-  free(buffer);
+  usable = usable && r->keys && fill_row(r, &keys, problem, slice, row);
   softmax_keys_clear(&keys);
-  if (usable) return 0;
-  free(r->keys);
-  return -1;
+  if (!usable) exact_row_clear(r);
+  return usable ? 0 : -1;
 }
 
 static int compare_pairs(const void *a, const void *b) {

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../enclosure/interval.h"
+#include "../problem/rotary.h"
 
 static int64_t round_up(int64_t n, int64_t step) {
   return (n + step - 1) / step * step;
@@ -12,6 +13,8 @@ static int64_t round_up(int64_t n, int64_t step) {
 
 void softmax_pack_close(softmax_pack *pack) {
   if (!pack) return;
+  free(pack->rotated);
+  free(pack->key_size);
   free(pack->keys);
   free(pack->values);
   free(pack->keys_f32);
@@ -39,6 +42,15 @@ static int load_finite(double *x, const attest_tensor *t, int64_t row, int64_t n
   return 0;
 }
 
+/* What component i of key j, which is x[i], counts in an absolute score. Keys that are hidden for
+ * an element that is not finite are zero. */
+static double size_of(const softmax_pack *pack, const double *x, int64_t j, int64_t i) {
+  int64_t d = pack->slice.d;
+  if (!pack->is_rotary) return x[i];
+  double size = pack->query_size[(pack->slice.nq + j) * d + i];
+  return isfinite(size) ? size : 0;
+}
+
 static void pack_keys(softmax_pack *pack, double *x) {
   int64_t d = pack->slice.d;
   for (int64_t j = 0; j < pack->slice.nk; j++) {
@@ -47,7 +59,8 @@ static void pack_keys(softmax_pack *pack, double *x) {
     double squares = 0;
     for (int64_t i = 0; i < d; i++) {
       put(pack->keys, pack->is_double, at + i * PASS_PANEL, x[i]);
-      if (pack->condition) pack->keys_f32[at + i * PASS_PANEL] = (float)x[i];
+      if (pack->condition) pack->keys_f32[at + i * PASS_PANEL] = (float)size_of(pack, x, j, i);
+      if (pack->key_size) ((double *)pack->key_size)[at + i * PASS_PANEL] = size_of(pack, x, j, i);
       squares = enclosure_add_up(squares, enclosure_mul_up(x[i], x[i]));
     }
     double norm = enclosure_up(sqrt(squares)), *largest = pack->key_norm + j / PASS_KEYS;
@@ -124,6 +137,35 @@ static void set_value_scales(softmax_pack *pack, double *x) {
   if (!pack->is_double && largest > 0x1p64) pack->value_scale = ldexp(1, 64 - ilogb(largest));
 }
 
+/* Puts rotated vectors in the place of q and k. */
+static attest_status rotate_slice(softmax_pack *pack, double *x, attest_error *error) {
+  const problem_slice *slice = &pack->slice;
+  const problem_values *values = &pack->problem->values;
+  int64_t d = slice->d, first = problem_first_position(slice), rows = slice->nq + slice->nk;
+  int64_t end = slice->nq + slice->offset > slice->nk ? slice->nq + slice->offset : slice->nk;
+  problem_rotary *rotary;
+  pack->rotated = isa_allocate(2 * rows * d, sizeof(double));
+  pack->query_size = pack->rotated + rows * d;
+  attest_status status = pack->rotated
+                             ? problem_rotary_open(&rotary, values, d, end - first, error)
+                             : attest_fail(error, ATTEST_ERR_MEMORY,
+                                           "out of memory: %lld rotated vectors", (long long)rows);
+  if (status) return status;
+  for (int64_t i = 0; i < rows; i++) {
+    int is_key = i >= slice->nq;
+    const attest_tensor *t = is_key ? &slice->k : &slice->q;
+    int64_t row = is_key ? i - slice->nq : i, position = row + (is_key ? 0 : slice->offset) - first;
+    tensor_load(x, t, row * t->stride[0], d, t->stride[1]);
+    problem_rotate(pack->rotated + i * d, x, rotary, position);
+    problem_rotary_sizes(pack->query_size + i * d, x, values, d);
+  }
+  problem_rotary_close(rotary);
+  const int64_t shapes[2][2] = {{slice->nq, d}, {slice->nk, d}};
+  pack->slice.q = attest_tensor_of(pack->rotated, ATTEST_FLOAT64, 2, shapes[0]);
+  pack->slice.k = attest_tensor_of(pack->rotated + slice->nq * d, ATTEST_FLOAT64, 2, shapes[1]);
+  return ATTEST_OK;
+}
+
 static int pack_allocate(softmax_pack *pack) {
   int64_t d = pack->slice.d, dv = pack->slice.dv, keys = pack->blocks * PASS_KEYS;
   size_t size = pack->is_double ? sizeof(double) : sizeof(float);
@@ -135,7 +177,9 @@ static int pack_allocate(softmax_pack *pack) {
   pack->values = isa_allocate(value_elements, size);
   pack->key_norm = isa_allocate(pack->blocks, sizeof(double));
   pack->value_max = isa_allocate(pack->blocks * dv, sizeof(double));
-  int ok = pack->keys && pack->values && pack->key_norm && pack->value_max;
+  if (pack->is_rotary && pack->is_double) pack->key_size = isa_allocate(key_elements, size);
+  int ok = pack->keys && pack->values && pack->key_norm && pack->value_max &&
+           (pack->key_size || !pack->is_rotary || !pack->is_double);
   if (!ok || !pack->condition) return ok;
   pack->keys_f32 = isa_allocate(key_elements, sizeof(float));
   pack->values_f32 = isa_allocate(keys * pack->dv_pad_f32, sizeof(float));
@@ -152,6 +196,7 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
   if (pack) {
     pack->problem = problem;
     pack->slice = *slice;
+    pack->is_rotary = problem->pairing == PAIRING_ROTARY;
     pack->is_double = is_double;
     pack->condition = condition;
     pack->blocks = (slice->nk + PASS_KEYS - 1) / PASS_KEYS;
@@ -164,6 +209,14 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
     return attest_fail(error, ATTEST_ERR_MEMORY,
                        "out of memory: packing %lld keys of %lld + %lld elements",
                        (long long)slice->nk, (long long)slice->d, (long long)slice->dv);
+  }
+  if (pack->is_rotary) {
+    attest_status status = rotate_slice(pack, x, error);
+    if (status) {
+      free(x);
+      softmax_pack_close(pack);
+      return status;
+    }
   }
   set_parameters(pack);
   set_value_scales(pack, x);

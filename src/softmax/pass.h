@@ -31,10 +31,17 @@ enum {
 
 /* What all rows of a slice share. Arrays hold float (is_double = 0) or double. Rows of keys and
  * values that hold a NaN or an infinity are packed as zeros: they are hidden, or their rows are
- * answered by softmax_special_row. */
+ * answered by softmax_special_row.
+ *
+ * Under rotary embedding the slice's q and k are replaced by rotated ones in double, which are off
+ * by ROTARY_ROUNDING (rotary.h), and absolute scores are products of the sizes of pairs. */
 typedef struct {
   const attest_problem *problem;
   problem_slice slice;
+  int is_rotary;
+  double *rotated;    /* q, k, sizes of q, sizes of k */
+  double *query_size; /* [nq][d], within rotated; NULL: |q| */
+  void *key_size;     /* as keys, of the sizes; NULL: |keys| */
   int is_double, condition;
   int64_t blocks;     /* of PASS_KEYS keys */
   int64_t dv_pad;     /* dv rounded up to 64 bytes */

@@ -40,6 +40,9 @@ static void NAME(begin)(NAME(softmax_state) * state, const softmax_pack *pack, i
       q[i] = r < rows ? q[i] * scale : 0;
       state->query_abs[r * d + i] = q[i] < 0 ? -q[i] : q[i];
     }
+    for (int64_t i = 0; pack->query_size && r < rows && i < d; i++)
+      state->query_abs[r * d + i] =
+          (REAL)pack->query_size[(row + r) * d + i] * (scale < 0 ? -scale : scale);
     REAL sink = (REAL)slice->sink;
     if (pack->has_temperature) sink *= (REAL)pack->inverse_temperature;
     state->shift[r] = slice->has_sink ? sink : (REAL)-INFINITY;
@@ -207,11 +210,12 @@ static void NAME(products)(REAL *score, int64_t stride, const REAL *query, const
 static void NAME(score_block)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
                               int64_t rows, int64_t key, int64_t from, int64_t to, REAL *size) {
   int64_t d = pack->slice.d;
+  const REAL *sized = pack->key_size ? pack->key_size : pack->keys;
   NAME(products)
   (state->score, PASS_STRIDE, state->query, (const REAL *)pack->keys + key * d, d, rows, from, to,
    0);
   if (size) NAME(products)
-  (size, PASS_STRIDE, state->query_abs, (const REAL *)pack->keys + key * d, d, rows, from, to, 1);
+  (size, PASS_STRIDE, state->query_abs, sized + key * d, d, rows, from, to, 1);
   for (int64_t r = 0; r < rows; r++) {
     REAL *s = state->score + r * PASS_STRIDE, *t = size ? size + r * PASS_STRIDE : NULL;
     int64_t start = state->lo[r] > key + from ? state->lo[r] - key : from;

@@ -2,6 +2,8 @@
 /* Scores of one row as balls. */
 #include "row.h"
 
+#include "../problem/pairing.h"
+
 #include <float.h>
 #include <math.h>
 #include <stdlib.h>
@@ -172,7 +174,7 @@ slong softmax_score_bits(const attest_problem *problem, const problem_slice *sli
   slong e = 0;
   if (q_max > 0 && k_max > 0 && problem->values.scale.sign != 0)
     e = double_exponent(q_max) + double_exponent(k_max) + double_exponent((double)slice->d) +
-        real_exponent(&problem->values.scale, 0);
+        real_exponent(&problem->values.scale, 0) + problem_pairs_bits(problem);
   slong r = double_exponent(rest);
   e = (e > r ? e : r) + real_exponent(&problem->values.temperature, 1);
   return e < 0 ? 0 : e > SCORE_BITS_MAX ? SCORE_BITS_MAX : e;
@@ -187,18 +189,12 @@ double softmax_score_offset_size(const problem_slice *slice, int64_t row, int64_
 /* ---- a whole row -------------------------------------------------------------------------------
  */
 
-/* Exact balls of n elements at `offset` of t, and of their absolute values unless NULL. Returns the
- * largest absolute value. */
-static double load_balls(arb_ptr x, arb_ptr absolute, double *buffer, const attest_tensor *t,
-                         int64_t row, int64_t n) {
+/* The largest absolute value among n elements of a row. */
+static double largest_element(double *buffer, const attest_tensor *t, int64_t row, int64_t n) {
   double largest = 0;
   tensor_load(buffer, t, row * t->stride[0], n, t->stride[1]);
-  for (int64_t a = 0; a < n; a++) {
-    double size = fabs(buffer[a]);
-    if (x) arb_set_d(x + a, buffer[a]);
-    if (absolute) arb_set_d(absolute + a, size);
-    if (size > largest) largest = size;
-  }
+  for (int64_t a = 0; a < n; a++)
+    largest = fabs(buffer[a]) > largest ? fabs(buffer[a]) : largest;
   return largest;
 }
 
@@ -210,34 +206,24 @@ static slong row_bits(const softmax_row *r, const attest_problem *problem,
     double size = softmax_score_offset_size(slice, row, j);
     if (size > rest) rest = size;
     if (r->keys.kind[n] != SCORE_FINITE) continue;
-    if (q_max == 0) q_max = load_balls(NULL, NULL, buffer, &slice->q, row, slice->d);
-    size = load_balls(NULL, NULL, buffer, &slice->k, j, slice->d);
+    if (q_max == 0) q_max = largest_element(buffer, &slice->q, row, slice->d);
+    size = largest_element(buffer, &slice->k, j, slice->d);
     if (size > k_max) k_max = size;
   }
   return softmax_score_bits(problem, slice, q_max, k_max, rest);
 }
 
-/* The scores of the keys; q and k are d balls of scratch each, doubled when t is wanted. */
-static void row_scores(softmax_row *r, softmax_terms *terms, int64_t row, arb_ptr q, arb_ptr k,
-                       double *buffer) {
-  const problem_slice *slice = terms->slice;
-  int64_t d = slice->d;
-  int loaded = 0;
-  arb_ptr q_abs = r->t ? q + d : NULL, k_abs = r->t ? k + d : NULL;
+/* The scores of the keys. */
+static void row_scores(softmax_row *r, softmax_terms *terms, problem_pairs *pairs, int64_t row) {
   for (int64_t n = 0; n < r->keys.count; n++) {
     int64_t j = r->keys.key[n];
     arb_ptr s = r->score + n, t = r->t ? r->t + n : NULL;
     softmax_score_kind kind = (softmax_score_kind)r->keys.kind[n];
-    if (kind == SCORE_FINITE) { /* elements of capped keys need not be numbers */
-      if (!loaded) load_balls(q, q_abs, buffer, &slice->q, row, d);
-      loaded = 1;
-      load_balls(k, k_abs, buffer, &slice->k, j, d);
-      arb_dot(s, NULL, 0, q, 1, k, 1, d, terms->prec);
-      if (t) arb_dot(t, NULL, 0, q_abs, 1, k_abs, 1, d, terms->prec);
-    }
+    /* Elements of capped keys need not be numbers. */
+    if (kind == SCORE_FINITE) problem_pairs_form(s, t, pairs, row, j);
     softmax_terms_score(s, t, terms, s, t, kind, row, j);
   }
-  if (slice->has_sink)
+  if (terms->slice->has_sink)
     softmax_terms_sink(r->score + r->keys.count, r->t ? r->t + r->keys.count : NULL, terms);
 }
 
@@ -247,26 +233,29 @@ attest_status softmax_row_init(softmax_row *r, const attest_problem *problem,
   *r = (softmax_row){0};
   attest_status status = softmax_keys_init(&r->keys, problem, slice, row, error);
   if (status) return status;
-  int64_t d = slice->d > 0 ? slice->d : 1;
-  double *buffer = malloc((size_t)d * sizeof *buffer);
+  double *buffer = malloc((size_t)(slice->d + 1) * sizeof *buffer);
   if (!buffer) {
     softmax_keys_clear(&r->keys);
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory for one query of %lld elements",
-                       (long long)d);
+                       (long long)slice->d);
   }
   r->count = r->keys.count + (slice->has_sink ? 1 : 0);
   r->prec = prec;
   r->score_prec = prec + SOFTMAX_SCORE_GUARD + row_bits(r, problem, slice, row, buffer);
+  free(buffer);
+  problem_pairs pairs;
+  status = problem_pairs_open(&pairs, problem, slice, r->score_prec, error);
+  if (status) {
+    softmax_keys_clear(&r->keys);
+    return status;
+  }
   r->score = _arb_vec_init(r->count);
   r->t = with_t ? _arb_vec_init(r->count) : NULL;
-  arb_ptr q = _arb_vec_init(2 * d), k = _arb_vec_init(2 * d);
   softmax_terms terms;
   softmax_terms_init(&terms, problem, slice, r->score_prec);
-  row_scores(r, &terms, row, q, k, buffer);
+  row_scores(r, &terms, &pairs, row);
   softmax_terms_clear(&terms);
-  _arb_vec_clear(q, 2 * d);
-  _arb_vec_clear(k, 2 * d);
-  free(buffer);
+  problem_pairs_close(&pairs);
   return ATTEST_OK;
 }
 

@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* What rotary embedding and Toeplitz weights ask of a problem. */
+#include <math.h>
+
+#include "internal.h"
+#include "pairing.h"
+
+static attest_status weights_resolve(attest_problem *problem, attest_error *error) {
+  const attest_tensor *w = &problem->input[INPUT_WEIGHTS];
+  int64_t n = problem->nq > problem->nk ? problem->nq : problem->nk, d = problem->d;
+  char shape[96];
+  if (!w->data)
+    return attest_fail(error, ATTEST_ERR_INPUT,
+                       "weights is missing: give W_{-(n-1)} .. W_{n-1} as --weights FILE, shape "
+                       "(%lld, %lld, %lld)",
+                       (long long)(2 * n - 1), (long long)d, (long long)d);
+  if (w->ndim != 3 || w->shape[0] != 2 * n - 1 || w->shape[1] != d || w->shape[2] != d)
+    return attest_fail(
+        error, ATTEST_ERR_INPUT,
+        "weights has shape %s; for %lld queries and %lld keys of %lld elements it is "
+        "(2n-1, d, d) = (%lld, %lld, %lld), matrix i - j + n - 1",
+        tensor_shape_text(shape, w), (long long)problem->nq, (long long)problem->nk, (long long)d,
+        (long long)(2 * n - 1), (long long)d, (long long)d);
+  problem->largest_weight = problem_largest_weight(problem);
+  for (int64_t i = 0; i < w->shape[0]; i++)
+    for (int64_t ab = 0; ab < d * d; ab++) {
+      double x = problem_weight(problem, i - (n - 1), ab / d, ab % d);
+      if (!isfinite(x))
+        return attest_fail(error, ATTEST_ERR_INPUT,
+                           "weights[%lld, %lld, %lld] is %g; it must be finite", (long long)i,
+                           (long long)(ab / d), (long long)(ab % d), x);
+    }
+  return ATTEST_OK;
+}
+
+attest_status problem_pairing_resolve(attest_problem *problem, attest_error *error) {
+  if (problem->pairing == PAIRING_DOT) return ATTEST_OK;
+  if (problem->values.nonfinite == NONFINITE_IEEE)
+    return attest_fail(error, ATTEST_ERR_SUPPORT,
+                       "kernel %s takes nonfinite only as error: an infinity has no rotated or "
+                       "weighted form; leave it out",
+                       problem->kernel->name);
+  if (problem->pairing == PAIRING_WEIGHTS) return weights_resolve(problem, error);
+  if (problem->d % 2)
+    return attest_fail(error, ATTEST_ERR_INPUT,
+                       "kernel %s turns pairs of components, and d is %lld: give q and k an even "
+                       "number of components (a zero component leaves the scores as they are, but "
+                       "changes the angles)",
+                       problem->kernel->name, (long long)problem->d);
+  return ATTEST_OK;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Attention whose scores depend on positions through Toeplitz matrices: rope-softmax, rope-linear,
+ * toeplitz (MATH section 4).
+ *
+ * rope-softmax is softmax attention of rotated queries and keys, and its rooms are those of
+ * softmax: q_i^T R_{j-i} k_j = (R_i q_i).(R_j k_j). toeplitz has the softmax room's ball and exact
+ * tiers, with the form q_i W_{i-j} k_j (problem/pairing.h). rope-linear divides sum s_ij v_j by sum
+ * s_ij (+ eps); a row whose scores are all exactly zero is 0/0, NaN. */
+#ifndef ATTEST_TOEPLITZ_TOEPLITZ_H
+#define ATTEST_TOEPLITZ_TOEPLITZ_H
+
+#include "../problem/room.h"
+
+extern const problem_room rope_softmax_room, rope_linear_room, toeplitz_room;
+
+/* ---- reference.c: rope-linear in balls ---- */
+attest_status rope_linear_ball(room_balls *balls, const attest_problem *problem,
+                               const problem_slice *slice, int64_t row, int output, unsigned want,
+                               slong prec, attest_error *error);
+attest_status rope_linear_backward_explicit(measure_interval *value, const attest_problem *problem,
+                                            const problem_slice *slice, int64_t row, int output,
+                                            int64_t component, double got, double u_w, double u_s,
+                                            double quantum, attest_error *error);
+/* Whether every form of the row is exactly zero because in every pair of components the query or
+ * the key is zero, or the scale is. */
+int rope_linear_vanishes(const attest_problem *problem, const problem_slice *slice, int64_t row);
+
+/* ---- enclose.c: rope-linear and toeplitz in double ---- */
+attest_status toeplitz_enclose_open(void **work, const attest_problem *problem,
+                                    const problem_slice *slice, unsigned want, attest_error *error);
+void toeplitz_enclose_rows(room_block *block, const void *work, unsigned want);
+void toeplitz_enclose_close(void *work);
+void toeplitz_sensitivity(double *s_lo, double *s_hi, const double *x, const double *radius,
+                          const void *work, int64_t row);
+/* The direct kernel: the same rows rounded to the format of out. */
+attest_status toeplitz_kernel(attest_tensor *out, attest_tensor *lse, const attest_problem *problem,
+                              attest_error *error);
+room_machine toeplitz_machine(attest_dtype dtype);
+
+#endif
