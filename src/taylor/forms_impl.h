@@ -46,14 +46,12 @@ static attest_status NAME(run_open)(NAME(run) * run, attest_error *error) {
 /* ---- rows --------------------------------------------------------------------------------------
  */
 
-static void NAME(store_row)(attest_tensor *out, int64_t row, const REAL *x, int64_t n) {
-  int64_t at = row * out->stride[0];
-  if (out->dtype == DTYPE && !out->byteswapped && out->stride[1] == 1) {
-    memcpy((REAL *)out->data + at, x, (size_t)n * sizeof *x);
-    return;
-  }
-  for (int64_t c = 0; c < n; c++)
-    tensor_store(out, at + c * out->stride[1], (double)x[c]);
+/* Where rows of out can be computed in place; else NULL. */
+static REAL *NAME(in_place_out)(const attest_tensor *out, int64_t row) {
+  REAL *x = out->data;
+  if (out->dtype != DTYPE || out->byteswapped || out->stride[1] != 1 || (uintptr_t)x % sizeof *x)
+    return NULL;
+  return x + row * out->stride[0];
 }
 
 /* Rows row .. row + work->rows - 1: from the state and from the keys base .. of the chunk. */
@@ -76,22 +74,29 @@ static void NAME(compute_rows)(NAME(taylor_rows) * work, NAME(run) * run, int64_
     NAME(taylor_rows_keys)
     (work, plan, &run->blocks[at / TAYLOR_BLOCK], run->base + at, mask, row);
   }
-  NAME(taylor_rows_end)(work, plan);
 }
 
 /* Computes and stores; -1 where a row is empty and that is trouble. */
 static int NAME(finish_rows)(NAME(taylor_rows) * work, NAME(run) * run, int64_t row) {
-  int64_t dv = run->plan->dv, pad = run->plan->dv_pad;
+  int64_t dv = run->plan->dv, stride = run->slice->out.stride[0];
+  attest_tensor *out = &run->slice->out;
+  problem_empty_row policy = run->problem->values.empty_row;
+  REAL *rows = NAME(in_place_out)(out, row), *own = rows;
   int trouble = 0;
   NAME(compute_rows)(work, run, row);
+  if (!rows) {
+    rows = work->out;
+    stride = dv;
+  }
+  NAME(taylor_rows_end)(rows, stride, work, run->plan);
   for (int64_t r = 0; r < work->rows; r++) {
-    REAL *x = work->total + r * pad;
-    if (is_empty(run->problem, run->slice, row + r)) {
-      trouble |= run->problem->values.empty_row == EMPTY_ERROR;
-      for (int64_t c = 0; c < dv; c++)
-        x[c] = run->problem->values.empty_row == EMPTY_NAN ? (REAL)NAN : 0;
-    }
-    NAME(store_row)(&run->slice->out, row + r, x, dv);
+    int empty = is_empty(run->problem, run->slice, row + r);
+    trouble |= empty && policy == EMPTY_ERROR;
+    for (int64_t c = 0; empty && c < dv; c++)
+      rows[r * stride + c] = policy == EMPTY_NAN ? (REAL)NAN : 0;
+    for (int64_t c = 0; !own && c < dv; c++)
+      tensor_store(out, (row + r) * out->stride[0] + c * out->stride[1],
+                   (double)rows[r * stride + c]);
   }
   return trouble ? -1 : 0;
 }

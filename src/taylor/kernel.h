@@ -21,7 +21,8 @@
  *
  *   fold         of n <= TAYLOR_BLOCK keys into the state S, an unevaluated sum hi + lo with
  *                hi = fl(hi + lo): the chain of n fma(phi_j, v_jc, .) from 0 in the order of the
- *                keys (normaliser: of n additions of phi_j) is D, and hi + lo becomes
+ *                keys (normaliser: the sum of phi_j in TAYLOR_LANES interleaved chains and a
+ *                binary tree, depth n/16 + 4) is D, and hi + lo becomes
  *                (hi + lo)(decay^n) + D in double-word arithmetic (Joldes, Muller, Popescu 2017,
  *                algorithm DWPlusFP, relative error 2u^2; decay: DWTimesDW, 7u^2 at most). So after
  *                B folds |hi - exact| <= (u + gamma_n + 2B u^2 + ..) sum |phi_j| |v_jc|, whatever
@@ -103,10 +104,12 @@ void taylor_plan_close(taylor_plan *plan);
    * sees them. */                                                                                 \
   typedef struct {                                                                                 \
     int64_t count;                                                                                 \
-    int nonfinite; /* a row was packed as zeros */                                                 \
-    real *row;     /* [TAYLOR_BLOCK][d]: transformed */                                            \
-    real *key;     /* [d][TAYLOR_STRIDE]: the same, keys side by side */                           \
-    real *value;   /* [TAYLOR_BLOCK][dv_pad] */                                                    \
+    int nonfinite;     /* a row was packed as zeros */                                             \
+    real *row;         /* [TAYLOR_BLOCK][d]: transformed */                                        \
+    real *key;         /* [d][TAYLOR_STRIDE]: the same, keys side by side */                       \
+    real *copy;        /* [TAYLOR_BLOCK][dv_pad] */                                                \
+    const real *value; /* [count] rows, value_stride apart: the copy, or v itself */               \
+    int64_t value_stride;                                                                          \
     void *memory;                                                                                  \
   } taylor_block_##suffix;                                                                         \
                                                                                                    \
@@ -129,12 +132,12 @@ void taylor_plan_close(taylor_plan *plan);
     int64_t lo[TAYLOR_BLOCK], hi[TAYLOR_BLOCK]; /* keys each row sees */                           \
     int64_t position[TAYLOR_BLOCK];             /* of the row: decay^0; >= -1 */                   \
     real *row;                                  /* [TAYLOR_BLOCK][d]: transformed */               \
-    real *x, *query;     /* [d][TAYLOR_STRIDE]: rows side by side; scaled */                       \
-    real *mono, *phi;    /* [.][TAYLOR_STRIDE]: monomials of the orders below degree; features */  \
-    real *weight;        /* [TAYLOR_BLOCK][TAYLOR_STRIDE]: keys by rows */                         \
-    real *group, *total; /* [TAYLOR_BLOCK][dv_pad] */                                              \
+    real *x, *query;  /* [d][TAYLOR_STRIDE]: rows side by side; scaled */                          \
+    real *mono, *phi; /* [.][TAYLOR_STRIDE]: monomials of the orders below degree; features */     \
+    real *weight;     /* [TAYLOR_BLOCK][TAYLOR_STRIDE]: keys by rows */                            \
+    real *group, *total, *out; /* [TAYLOR_BLOCK][dv_pad]; out for whoever needs it */              \
     real norm_group[TAYLOR_STRIDE], norm[TAYLOR_STRIDE];                                           \
-    int chains; /* in the open group */                                                            \
+    int chains, groups; /* chains in the open group; groups closed */                              \
     void *memory;                                                                                  \
   } taylor_rows_##suffix;                                                                          \
                                                                                                    \
@@ -150,8 +153,9 @@ void taylor_plan_close(taylor_plan *plan);
   void taylor_rows_keys_##suffix(taylor_rows_##suffix *work, const taylor_plan *plan,              \
                                  const taylor_block_##suffix *block, int64_t key,                  \
                                  const attest_tensor *mask, int64_t row);                          \
-  /* total becomes out. */                                                                         \
-  void taylor_rows_end_##suffix(taylor_rows_##suffix *work, const taylor_plan *plan);              \
+  /* Rows of out, `stride` apart, dv numbers each. */                                              \
+  void taylor_rows_end_##suffix(real *out, int64_t stride, taylor_rows_##suffix *work,             \
+                                const taylor_plan *plan);                                          \
                                                                                                    \
   /* ATTEST_ERR_MEMORY, or ATTEST_OK; freed with free(block->memory). */                           \
   attest_status taylor_block_open_##suffix(taylor_block_##suffix *block, const taylor_plan *plan); \

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The arithmetic of kernel.h for one type. kernel_isa.c includes this file once for float and once
- * for double, with REAL (the type), VEC (its vector), NAME(x) (x with the type's suffix) and LOAD
- * (reads elements of a tensor) defined. */
+ * for double, with REAL (the type), DTYPE (its name), VEC (its vector), NAME(x) (x with the type's
+ * suffix) and LOAD (reads elements of a tensor) defined. */
 
 #define OP2(vec, op) vec##_##op
 #define OP1(vec, op) OP2(vec, op)
@@ -15,14 +15,14 @@
 /* ---- products ----------------------------------------------------------------------------------
  */
 
-/* c[r][v] (+)= chain over k < steps of a[k][r] b[k][v]: a stands key by key (a_step apart), its
- * rows side by side. */
-static void NAME(product)(REAL *c, int64_t c_stride, const REAL *a, int64_t a_step, const REAL *b,
-                          int64_t b_stride, int64_t steps, int add, int64_t rows, int64_t vectors) {
+/* c[r][v] (+)= chain over k < steps of a(r, k) b[k][v], r < rows. */
+static void NAME(product)(REAL *c, int64_t c_stride, const REAL *a, int64_t a_row, int64_t a_step,
+                          const REAL *b, int64_t b_stride, int64_t steps, int add, int64_t rows,
+                          int64_t vectors) {
 #define ROWS(n)                                                                                    \
   for (; rows - r >= n; r += n)                                                                    \
     NAME(tiles_of)                                                                                 \
-  (c + r * c_stride, c_stride, a + r, 1, a_step, b, b_stride, steps, add, vectors, 0, n)
+  (c + r * c_stride, c_stride, a + r * a_row, a_row, a_step, b, b_stride, steps, add, vectors, 0, n)
   int64_t r = 0;
   ROWS(6);
   ROWS(4);
@@ -40,6 +40,24 @@ ISA_INLINE REAL NAME(tree)(const VEC chain[]) {
     for (int i = 0; i < step; i++)
       lane[i] += lane[i + step];
   return lane[0];
+}
+
+ISA_INLINE int64_t NAME(padded)(int64_t n) {
+  return (n + LANES - 1) / LANES * LANES;
+}
+
+/* Sum over k < steps of a[k] y[k] (y NULL: of a[k]) in TAYLOR_LANES interleaved chains; both are
+ * zero from there to a multiple of LANES. */
+ISA_INLINE REAL NAME(sum_along)(const REAL *a, const REAL *y, int64_t steps) {
+  VEC chain[STEP];
+  for (int i = 0; i < STEP; i++)
+    chain[i] = (VEC){0};
+  for (int64_t k = 0; k < steps; k += TAYLOR_LANES)
+    for (int i = 0; i < STEP && k + i * LANES < steps; i++) {
+      VEC x = OP(load)(a + k + i * LANES);
+      chain[i] = y ? OP(fma)(x, OP(load)(y + k + i * LANES), chain[i]) : chain[i] + x;
+    }
+  return NAME(tree)(chain);
 }
 
 /* The same for LANES numbers: chain[i] is chain i of all of them. */
@@ -97,13 +115,27 @@ ISA_INLINE int NAME(is_finite)(const REAL *x, int64_t n) {
   return !bad;
 }
 
+/* Rows row .. row + n - 1 of t where they stand: NULL unless they are of this type, each of them
+ * contiguous and finite. */
+static const REAL *NAME(in_place)(const attest_tensor *t, int64_t row, int64_t n) {
+  const REAL *x = t->data;
+  if (t->dtype != DTYPE || t->byteswapped || t->stride[1] != 1 || (uintptr_t)x % sizeof *x)
+    return NULL;
+  x += row * t->stride[0];
+  for (int64_t r = 0; r < n; r++)
+    if (!NAME(is_finite)(x + r * t->stride[0], t->shape[1])) return NULL;
+  return x;
+}
+
 /* Rows at .. at + count - 1, just loaded, become part of the block. */
 static void NAME(finish_pack)(NAME(taylor_block) * block, const taylor_plan *plan, int64_t at,
                               int64_t count) {
   int64_t d = plan->d, dv = plan->dv;
   REAL *row = block->row + at * d;
+  block->value = block->copy;
+  block->value_stride = plan->dv_pad;
   for (int64_t j = 0; j < count; j++) {
-    REAL *x = row + j * d, *y = block->value + (at + j) * plan->dv_pad;
+    REAL *x = row + j * d, *y = block->copy + (at + j) * plan->dv_pad;
     if (NAME(is_finite)(x, d) && NAME(is_finite)(y, dv)) continue;
     memset(x, 0, (size_t)d * sizeof *x);
     memset(y, 0, (size_t)dv * sizeof *y);
@@ -120,9 +152,19 @@ void ISA(NAME(taylor_block_pack))(NAME(taylor_block) * block, const taylor_plan 
 void ISA(NAME(taylor_block_pack))(NAME(taylor_block) * block, const taylor_plan *plan,
                                   const attest_tensor *k, const attest_tensor *v, int64_t key,
                                   int64_t count) {
-  int64_t d = plan->d, dv = plan->dv;
+  int64_t d = plan->d;
+  const REAL *values = plan->dv == plan->dv_pad ? NAME(in_place)(v, key, count) : NULL;
   NAME(load)(block->row, d, k, key, count, d);
-  NAME(load)(block->value, plan->dv_pad, v, key, count, dv);
+  if (values && NAME(is_finite)(block->row, count * d)) {
+    if (plan->transform != FEATURE_IDENTITY)
+      NAME(transform)(block->row, count * d, plan->transform);
+    NAME(transpose)(block->key, block->row, count, d);
+    block->count = count;
+    block->value = values;
+    block->value_stride = v->stride[0];
+    return;
+  }
+  NAME(load)(block->copy, plan->dv_pad, v, key, count, plan->dv);
   NAME(finish_pack)(block, plan, 0, count);
 }
 
@@ -132,7 +174,7 @@ void ISA(NAME(taylor_block_append))(NAME(taylor_block) * block, const taylor_pla
                                     const REAL *k, const REAL *v) {
   int64_t d = plan->d, dv = plan->dv, at = block->count;
   memcpy(block->row + at * d, k, (size_t)d * sizeof *k);
-  memcpy(block->value + at * plan->dv_pad, v, (size_t)dv * sizeof *v);
+  memcpy(block->copy + at * plan->dv_pad, v, (size_t)dv * sizeof *v);
   NAME(finish_pack)(block, plan, at, 1);
 }
 
@@ -196,43 +238,61 @@ static void NAME(decay_state)(NAME(taylor_state) * state, int64_t n) {
   NAME(shrink)(state->norm, state->norm_lo, a, b, plan->stride);
 }
 
-/* Joins the chains over the keys of phi[j][b] and phi[j][b] value[j][c]. */
-static void NAME(fold_features)(NAME(taylor_state) * state, const REAL *value, int64_t count) {
+/* phi[b][j] of several keys side by side, zeros up to a multiple of LANES. */
+static void NAME(features_of_keys)(NAME(taylor_state) * state, const NAME(taylor_block) * keys) {
   const taylor_plan *plan = state->plan;
-  int64_t pad = plan->dv_pad, stride = plan->stride;
+  const taylor_basis *basis = plan->basis;
+  int64_t n = keys->count, rows = NAME(padded)(n);
+  REAL last[TAYLOR_BLOCK];
+  for (int64_t j = 0; j < rows; j++)
+    state->phi[j] = j < n;
+  for (int64_t b = 1; b < basis->size; b++) {
+    const REAL *x = keys->key + basis->coordinate[b] * TAYLOR_STRIDE;
+    const REAL *parent = state->phi + basis->parent[b] * TAYLOR_STRIDE;
+    for (int64_t j = 0; j < rows; j += LANES)
+      OP(store)(state->phi + b * TAYLOR_STRIDE + j, OP(load)(x + j) * OP(load)(parent + j));
+  }
+  if (!plan->power) return;
+  for (int64_t j = 0; j < rows; j++)
+    last[j] = j < n ? ((const REAL *)plan->power)[n - 1 - j] : 0;
+  for (int64_t b = 0; b < basis->size; b++)
+    for (int64_t j = 0; j < rows; j += LANES) {
+      REAL *phi = state->phi + b * TAYLOR_STRIDE + j;
+      OP(store)(phi, OP(load)(phi) * OP(load)(last + j));
+    }
+}
+
+/* Joins the chains over the keys of phi_j[b] v_j[c] and the sums of phi_j[b]; phi_j[b] stands at
+ * b row + j. */
+static void NAME(fold_features)(NAME(taylor_state) * state, const NAME(taylor_block) * keys,
+                                int64_t row) {
+  const taylor_plan *plan = state->plan;
+  int64_t pad = plan->dv_pad;
   for (int64_t b = 0; b < plan->size; b += TILE_ROWS) {
     int64_t rows = plan->size - b < TILE_ROWS ? plan->size - b : TILE_ROWS;
     NAME(product)
-    (state->sum, pad, state->phi + plan->first + b, stride, value, pad, count, 0, rows,
-     pad / LANES);
+    (state->sum, pad, state->phi + (plan->first + b) * row, row, 1, keys->value, keys->value_stride,
+     keys->count, 0, rows, pad / LANES);
     NAME(join)(state->hi + b * pad, state->lo + b * pad, state->sum, rows * pad);
   }
   if (!plan->has_norm) return;
-  for (int64_t b = 0; b < stride; b += LANES) {
-    VEC sum = {0};
-    for (int64_t j = 0; j < count; j++)
-      sum += OP(load)(state->phi + j * stride + b);
-    OP(store)(state->sum + b, sum);
-  }
-  NAME(join)(state->norm, state->norm_lo, state->sum, stride);
+  for (int64_t b = 0; b < plan->basis->size; b++)
+    state->sum[b] =
+        row == 1 ? state->phi[b] : NAME(sum_along)(state->phi + b * row, NULL, keys->count);
+  NAME(join)(state->norm, state->norm_lo, state->sum, plan->stride);
 }
 
 void ISA(NAME(taylor_state_fold))(NAME(taylor_state) * state, const NAME(taylor_block) * keys);
 void ISA(NAME(taylor_state_fold))(NAME(taylor_state) * state, const NAME(taylor_block) * keys) {
   const taylor_plan *plan = state->plan;
-  int64_t n = keys->count;
-  if (n == 0) return;
-  for (int64_t j = 0; j < n; j++) {
-    REAL *phi = state->phi + j * plan->stride;
-    NAME(monomials)(phi, plan, keys->row + j * plan->d);
-    if (!plan->power) continue;
-    REAL factor = ((const REAL *)plan->power)[n - 1 - j];
-    for (int64_t b = 0; b < plan->stride; b++)
-      phi[b] *= factor;
-  }
-  if (plan->power) NAME(decay_state)(state, n);
-  NAME(fold_features)(state, keys->value, n);
-  state->keys += n;
+  if (keys->count == 0) return;
+  if (keys->count == 1)
+    NAME(monomials)(state->phi, plan, keys->row);
+  else
+    NAME(features_of_keys)(state, keys);
+  if (plan->power) NAME(decay_state)(state, keys->count);
+  NAME(fold_features)(state, keys, keys->count == 1 ? 1 : TAYLOR_STRIDE);
+  state->keys += keys->count;
 }
 
 void ISA(NAME(taylor_state_merge))(NAME(taylor_state) * to, const NAME(taylor_state) * from);
@@ -251,16 +311,19 @@ void ISA(NAME(taylor_state_merge))(NAME(taylor_state) * to, const NAME(taylor_st
 /* ---- rows --------------------------------------------------------------------------------------
  */
 
-ISA_INLINE int64_t NAME(padded)(int64_t n) {
-  return (n + LANES - 1) / LANES * LANES;
-}
-
 /* Closes the open group. */
 static void NAME(close_group)(NAME(taylor_rows) * work, const taylor_plan *plan) {
   if (work->chains == 0) return;
-  NAME(add_to)(work->total, work->group, work->rows * plan->dv_pad);
-  NAME(add_to)(work->norm, work->norm_group, work->rows);
   work->chains = 0;
+  if (work->groups++) {
+    NAME(add_to)(work->total, work->group, work->rows * plan->dv_pad);
+    NAME(add_to)(work->norm, work->norm_group, work->rows);
+    return;
+  }
+  REAL *first = work->group;
+  work->group = work->total;
+  work->total = first;
+  memcpy(work->norm, work->norm_group, sizeof work->norm);
 }
 
 /* After a chain. */
@@ -287,9 +350,7 @@ void ISA(NAME(taylor_rows_begin))(NAME(taylor_rows) * work, const taylor_plan *p
   (work->query + i * TAYLOR_STRIDE + r,
    OP(set1)(scale) * OP(load)(work->x + i * TAYLOR_STRIDE + r));
   else for (int64_t i = 0; i < d; i++) work->query[i] = scale * work->row[i];
-  memset(work->total, 0, (size_t)(n * plan->dv_pad) * sizeof *work->total);
-  memset(work->norm, 0, sizeof work->norm);
-  work->chains = 0;
+  work->chains = work->groups = 0;
 }
 
 /* phi[b][r] of the rows side by side. */
@@ -332,18 +393,10 @@ static void NAME(norms_across)(NAME(taylor_rows) * work, const REAL *a, const RE
   }
 }
 
-/* The same for one row: a and y side by side, zeros up to a multiple of TAYLOR_LANES. */
+/* The same for one row: a and y side by side, zeros up to a multiple of LANES. */
 static void NAME(norms_along)(NAME(taylor_rows) * work, const REAL *a, const REAL *y,
                               int64_t steps) {
-  VEC chain[STEP];
-  for (int i = 0; i < STEP; i++)
-    chain[i] = (VEC){0};
-  for (int64_t k = 0; k < steps; k += TAYLOR_LANES)
-    for (int i = 0; i < STEP; i++) {
-      VEC x = OP(load)(a + k + i * LANES);
-      chain[i] = y ? OP(fma)(x, OP(load)(y + k + i * LANES), chain[i]) : chain[i] + x;
-    }
-  REAL sum = NAME(tree)(chain);
+  REAL sum = NAME(sum_along)(a, y, steps);
   work->norm_group[0] = work->chains ? work->norm_group[0] + sum : sum;
 }
 
@@ -364,7 +417,7 @@ void ISA(NAME(taylor_rows_read))(NAME(taylor_rows) * work, const NAME(taylor_sta
     int64_t n = plan->size - at < TAYLOR_BLOCK ? plan->size - at : TAYLOR_BLOCK;
     const REAL *phi = work->phi + (first + at) * step, *norm = state->norm + first + at;
     NAME(product)
-    (work->group, pad, phi, step, state->hi + at * pad, pad, n, work->chains != 0, work->rows,
+    (work->group, pad, phi, 1, step, state->hi + at * pad, pad, n, work->chains != 0, work->rows,
      pad / LANES);
     if (plan->normalize) (along ? NAME(norms_along) : NAME(norms_across))(work, phi, norm, n);
     NAME(count_chain)(work, plan);
@@ -425,7 +478,7 @@ static void NAME(weights_along)(NAME(taylor_rows) * work, const taylor_plan *pla
                                 const attest_tensor *mask, int64_t row) {
   int64_t n = (block->count + TAYLOR_LANES - 1) / TAYLOR_LANES * TAYLOR_LANES;
   NAME(product)
-  (work->weight, n, work->query, 1, block->key, TAYLOR_STRIDE, plan->d, 0, 1, n / LANES);
+  (work->weight, n, work->query, 1, 1, block->key, TAYLOR_STRIDE, plan->d, 0, 1, n / LANES);
   NAME(weigh)(work->weight, n, plan);
   for (int64_t j = block->count; j < n; j++)
     work->weight[j] = 0;
@@ -446,7 +499,7 @@ static void NAME(weights_across)(NAME(taylor_rows) * work, const taylor_plan *pl
       first++;
     int64_t r = first / LANES * LANES;
     NAME(product)
-    (work->weight + at * TAYLOR_STRIDE + r, TAYLOR_STRIDE, block->key + at, TAYLOR_STRIDE,
+    (work->weight + at * TAYLOR_STRIDE + r, TAYLOR_STRIDE, block->key + at, 1, TAYLOR_STRIDE,
      work->query + r, TAYLOR_STRIDE, plan->d, 0, n, (rows - r) / LANES);
     for (int64_t j = at; j < at + n; j++) {
       REAL *w = work->weight + j * TAYLOR_STRIDE;
@@ -470,7 +523,8 @@ void ISA(NAME(taylor_rows_keys))(NAME(taylor_rows) * work, const taylor_plan *pl
   if (work->rows == 1) {
     NAME(weights_along)(work, plan, block, key, mask, row);
     NAME(product)
-    (work->group, pad, work->weight, 1, block->value, pad, to, add, 1, pad / LANES);
+    (work->group, pad, work->weight, 1, 1, block->value, block->value_stride, to, add, 1,
+     pad / LANES);
     if (plan->normalize) NAME(norms_along)(work, work->weight, NULL, block->count);
   } else {
     int64_t start = from / TAYLOR_LANES * TAYLOR_LANES;
@@ -479,8 +533,9 @@ void ISA(NAME(taylor_rows_keys))(NAME(taylor_rows) * work, const taylor_plan *pl
       int64_t n = work->rows - r < TILE_ROWS ? work->rows - r : TILE_ROWS;
       int64_t end = work->hi[r + n - 1] - key < to ? work->hi[r + n - 1] - key : to;
       NAME(product)
-      (work->group + r * pad, pad, work->weight + start * TAYLOR_STRIDE + r, TAYLOR_STRIDE,
-       block->value + start * pad, pad, end - start, add != 0, n, pad / LANES);
+      (work->group + r * pad, pad, work->weight + start * TAYLOR_STRIDE + r, 1, TAYLOR_STRIDE,
+       block->value + start * block->value_stride, block->value_stride, end - start, add != 0, n,
+       pad / LANES);
     }
     if (plan->normalize)
       NAME(norms_across)(work, work->weight + start * TAYLOR_STRIDE, NULL, to - start);
@@ -488,14 +543,28 @@ void ISA(NAME(taylor_rows_keys))(NAME(taylor_rows) * work, const taylor_plan *pl
   NAME(count_chain)(work, plan);
 }
 
-void ISA(NAME(taylor_rows_end))(NAME(taylor_rows) * work, const taylor_plan *plan);
-void ISA(NAME(taylor_rows_end))(NAME(taylor_rows) * work, const taylor_plan *plan) {
+/* y = (x + 0) / divisor, undivided where divisor is NULL. Adding 0 leaves one zero, whether a row
+ * was computed with others, whose keys it weighs by 0, or alone. */
+ISA_INLINE void NAME(divide)(REAL *y, const REAL *x, const VEC *divisor, int64_t n) {
+  for (int64_t c = 0; c < n; c += LANES) {
+    VEC sum = OP(load)(x + c) + (VEC){0}, quotient = divisor ? sum / *divisor : sum;
+    memcpy(y + c, &quotient, (size_t)(n - c < LANES ? n - c : LANES) * sizeof *y);
+  }
+}
+
+void ISA(NAME(taylor_rows_end))(REAL *out, int64_t stride, NAME(taylor_rows) * work,
+                                const taylor_plan *plan);
+void ISA(NAME(taylor_rows_end))(REAL *out, int64_t stride, NAME(taylor_rows) * work,
+                                const taylor_plan *plan) {
   NAME(close_group)(work, plan);
-  for (int64_t r = 0; r < work->rows && plan->normalize; r++) {
-    REAL *total = work->total + r * plan->dv_pad, norm = work->norm[r] + (REAL)plan->eps;
+  for (int64_t r = 0; r < work->rows; r++) {
+    REAL norm = work->groups ? work->norm[r] + (REAL)plan->eps : 1;
     VEC divisor = OP(set1)(norm != 0 ? norm : (REAL)NAN);
-    for (int64_t c = 0; c < plan->dv_pad; c += LANES)
-      OP(store)(total + c, OP(load)(total + c) / divisor);
+    if (work->groups == 0) /* neither state nor keys */
+      memset(out + r * stride, 0, (size_t)plan->dv * sizeof *out);
+    else
+      NAME(divide)
+    (out + r * stride, work->total + r * plan->dv_pad, plan->normalize ? &divisor : NULL, plan->dv);
   }
 }
 

@@ -26,7 +26,8 @@ attest_status NAME(taylor_state_open)(NAME(taylor_state) * state, const taylor_p
   int64_t size = plan->size * plan->dv_pad, sum = TILE_ROWS * plan->dv_pad;
   memset(state, 0, sizeof *state);
   if (sum < plan->stride) sum = plan->stride;
-  REAL *at = isa_allocate(2 * size + (2 + TAYLOR_BLOCK) * plan->stride + sum, sizeof *at);
+  int64_t phi = plan->stride * TAYLOR_STRIDE;
+  REAL *at = isa_allocate(2 * size + 2 * plan->stride + phi + sum, sizeof *at);
   state->memory = at;
   if (!at || NAME(taylor_block_open)(&state->pending, plan)) {
     NAME(taylor_state_close)(state);
@@ -41,7 +42,7 @@ attest_status NAME(taylor_state_open)(NAME(taylor_state) * state, const taylor_p
   state->norm = at += size;
   state->norm_lo = at += plan->stride;
   state->phi = at += plan->stride;
-  state->sum = at + TAYLOR_BLOCK * plan->stride;
+  state->sum = at + phi;
   return ATTEST_OK;
 }
 
@@ -76,8 +77,7 @@ void NAME(taylor_state_read)(REAL *out, NAME(taylor_rows) * work, const NAME(tay
   if (state->keys > 0 || state->loaded) NAME(taylor_rows_read)(work, state);
   if (state->pending.count)
     NAME(taylor_rows_keys)(work, plan, &state->pending, state->keys, NULL, 0);
-  NAME(taylor_rows_end)(work, plan);
-  memcpy(out, work->total, (size_t)plan->dv * sizeof *out);
+  NAME(taylor_rows_end)(out, plan->dv, work, plan);
 }
 
 /* Row b of the tensor to or from (hi, lo) of component c; the last column is the normaliser's. */
@@ -139,7 +139,7 @@ attest_status NAME(taylor_block_open)(NAME(taylor_block) * block, const taylor_p
   if (!at) return ATTEST_ERR_MEMORY;
   block->row = at;
   block->key = at + row;
-  block->value = block->key + key;
+  block->copy = block->key + key;
   return ATTEST_OK;
 }
 
@@ -158,7 +158,7 @@ attest_status NAME(taylor_rows_open)(NAME(taylor_rows) * work, const taylor_plan
   memset(work, 0, sizeof *work);
   if (mono == 0) mono = TAYLOR_STRIDE;
   row = (row + 15) / 16 * 16;
-  REAL *at = isa_allocate(row + 2 * side + mono + phi + weight + 2 * wide, sizeof *at);
+  REAL *at = isa_allocate(row + 2 * side + mono + phi + weight + 3 * wide, sizeof *at);
   if (!at)
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: the features of %d rows",
                        TAYLOR_BLOCK);
@@ -169,7 +169,8 @@ attest_status NAME(taylor_rows_open)(NAME(taylor_rows) * work, const taylor_plan
   work->phi = at += mono;
   work->weight = at += phi;
   work->group = at += weight;
-  work->total = at + wide;
+  work->total = at += wide;
+  work->out = at + wide;
   return ATTEST_OK;
 }
 
@@ -196,7 +197,9 @@ void NAME(taylor_rows_keys)(NAME(taylor_rows) * work, const taylor_plan *plan,
   ISA_DISPATCH(NAME(taylor_rows_keys))(work, plan, block, key, mask, row);
 }
 
-ISA_DECLARE(void, NAME(taylor_rows_end), (NAME(taylor_rows) * work, const taylor_plan *plan));
-void NAME(taylor_rows_end)(NAME(taylor_rows) * work, const taylor_plan *plan) {
-  ISA_DISPATCH(NAME(taylor_rows_end))(work, plan);
+ISA_DECLARE(void, NAME(taylor_rows_end),
+            (REAL * out, int64_t stride, NAME(taylor_rows) * work, const taylor_plan *plan));
+void NAME(taylor_rows_end)(REAL *out, int64_t stride, NAME(taylor_rows) * work,
+                           const taylor_plan *plan) {
+  ISA_DISPATCH(NAME(taylor_rows_end))(out, stride, work, plan);
 }
