@@ -28,14 +28,16 @@
  *                B folds |hi - exact| <= (u + gamma_n + 2B u^2 + ..) sum |phi_j| |v_jc|, whatever
  *                the number of keys. The order-0 normaliser, a count, is exact below 2^48 (float32)
  *                and never stalls.
- *   read         z_c = sum over features of phi_b hi_bc: chains of TAYLOR_BLOCK features, fma from
- *                0; TAYLOR_GROUP chains are added up to a group, in order, the groups to the total.
- *                Depth 64 + 16 + D/1024. Normaliser: inside a chain of 64, TAYLOR_LANES interleaved
- *                chains of 4 fma, then a binary tree: depth 4 + 4 + 16 + D/1024. decay: the total
- *                and the normaliser times fl(decay^n), n steps since the last fold.
+ *   read         z_c = sum over features of phi_b hi_bc: chains of TAYLOR_CHAIN features, fma from
+ *                0; TAYLOR_GROUP chains are added up to a group, in order, the groups to the total:
+ *                depth 32 + 16 + D/512. Normaliser: of each group, TAYLOR_LANES interleaved chains
+ *                of fma, the groups added to TAYLOR_LANES totals, which a binary tree adds up at
+ *                the end of the row: depth 32 + D/512 + 4. decay: the totals times fl(decay^n), n
+ *                steps since the last fold.
  *   keys         the same with w_j v_jc over the keys that are not in the state, in blocks of
- *                TAYLOR_BLOCK keys from the last fold on; their groups are added to the total of
- *                the read. Normaliser: sums of w_j, with additions for fma.
+ *                TAYLOR_BLOCK keys, a chain each, from the last fold on; their groups are added to
+ *                the total of the read: depth 64 + 16 + n/1024 more. Normaliser: of w_j, with
+ *                additions for fma.
  *   row          out_c = fl(total_c / fl(normaliser + fl(eps))), or total_c under normalize none;
  *                a normaliser that is 0 gives NaN: it is never divided by.
  *
@@ -55,7 +57,8 @@
 #include "basis.h"
 
 enum {
-  TAYLOR_BLOCK = 64,                /* keys, rows or features of a block; terms of a chain */
+  TAYLOR_BLOCK = 64,                /* keys or rows of a block: the longest chain over keys */
+  TAYLOR_CHAIN = 32,                /* features of a chain */
   TAYLOR_GROUP = 16,                /* chains of a group */
   TAYLOR_LANES = 16,                /* interleaved chains of a normaliser */
   TAYLOR_STRIDE = TAYLOR_BLOCK + 16 /* of blocks: no power of two, which caches map badly */
@@ -136,8 +139,11 @@ void taylor_plan_close(taylor_plan *plan);
     real *mono, *phi; /* [.][TAYLOR_STRIDE]: monomials of the orders below degree; features */     \
     real *weight;     /* [TAYLOR_BLOCK][TAYLOR_STRIDE]: keys by rows */                            \
     real *group, *total, *out; /* [TAYLOR_BLOCK][dv_pad]; out for whoever needs it */              \
-    real norm_group[TAYLOR_STRIDE], norm[TAYLOR_STRIDE];                                           \
-    int chains, groups; /* chains in the open group; groups closed */                              \
+    real *lanes_group, *lanes; /* [TAYLOR_LANES][TAYLOR_STRIDE]: parts of the normalisers; of one  \
+                                  row [TAYLOR_LANES] */                                            \
+    real *chain;               /* [TAYLOR_GROUP][dv_pad]: of one row */                            \
+    int turn;                  /* which end of the state the next read of one row starts at */     \
+    int chains, groups;        /* chains in the open group; groups closed */                       \
     void *memory;                                                                                  \
   } taylor_rows_##suffix;                                                                          \
                                                                                                    \
@@ -147,6 +153,9 @@ void taylor_plan_close(taylor_plan *plan);
   /* Rows row .. row + work->rows - 1 of q; lo, hi and position are set. Clears the sums. */       \
   void taylor_rows_begin_##suffix(taylor_rows_##suffix *work, const taylor_plan *plan,             \
                                   const attest_tensor *q, int64_t row);                            \
+  /* The same for one row. */                                                                      \
+  void taylor_rows_begin_one_##suffix(taylor_rows_##suffix *work, const taylor_plan *plan,         \
+                                      const real *q);                                              \
   void taylor_rows_read_##suffix(taylor_rows_##suffix *work, const taylor_state_##suffix *state);  \
   /* Keys key .. key + block->count - 1; mask (nq, nk) may be NULL. Closes the group after         \
    * TAYLOR_GROUP blocks. */                                                                       \

@@ -36,7 +36,9 @@ ISA_INLINE REAL NAME(tree)(const VEC chain[]) {
   REAL lane[TAYLOR_LANES];
   for (int i = 0; i < STEP; i++)
     OP(store)(lane + i * LANES, chain[i]);
+#pragma GCC unroll 4
   for (int step = TAYLOR_LANES / 2; step; step /= 2)
+#pragma GCC unroll 8
     for (int i = 0; i < step; i++)
       lane[i] += lane[i + step];
   return lane[0];
@@ -46,17 +48,21 @@ ISA_INLINE int64_t NAME(padded)(int64_t n) {
   return (n + LANES - 1) / LANES * LANES;
 }
 
-/* Sum over k < steps of a[k] y[k] (y NULL: of a[k]) in TAYLOR_LANES interleaved chains; both are
- * zero from there to a multiple of LANES. */
-ISA_INLINE REAL NAME(sum_along)(const REAL *a, const REAL *y, int64_t steps) {
-  VEC chain[STEP];
-  for (int i = 0; i < STEP; i++)
-    chain[i] = (VEC){0};
+/* Adds a[k] y[k], k < steps (y NULL: a[k]), to TAYLOR_LANES interleaved chains; both are zero from
+ * there to a multiple of LANES. */
+ISA_INLINE void NAME(chains_along)(VEC chain[], const REAL *a, const REAL *y, int64_t steps) {
   for (int64_t k = 0; k < steps; k += TAYLOR_LANES)
     for (int i = 0; i < STEP && k + i * LANES < steps; i++) {
       VEC x = OP(load)(a + k + i * LANES);
       chain[i] = y ? OP(fma)(x, OP(load)(y + k + i * LANES), chain[i]) : chain[i] + x;
     }
+}
+
+ISA_INLINE REAL NAME(sum_along)(const REAL *a, int64_t steps) {
+  VEC chain[STEP];
+  for (int i = 0; i < STEP; i++)
+    chain[i] = (VEC){0};
+  NAME(chains_along)(chain, a, NULL, steps);
   return NAME(tree)(chain);
 }
 
@@ -181,24 +187,33 @@ void ISA(NAME(taylor_block_append))(NAME(taylor_block) * block, const taylor_pla
 /* ---- features of one row -----------------------------------------------------------------------
  */
 
-/* phi[b] = x^b up to the last feature; 0 beyond, as far as `stride` goes. The vectors run over into
- * what comes next, which is written later. */
-static void NAME(monomials)(REAL *phi, const taylor_plan *plan, const REAL *x) {
+/* phi[b] = c[b] x^b (c NULL: x^b) up to the last feature, 0 beyond, as far as `stride` goes; mono
+ * takes x^b of the orders below the last (c NULL: may be phi). Vectors run over into what comes
+ * next, which is written later; x is read that far too. */
+static void NAME(features_along)(REAL *phi, REAL *mono, const taylor_plan *plan, const REAL *x,
+                                 const REAL *c) {
   const taylor_basis *basis = plan->basis;
-  int64_t end = basis->size;
-  phi[0] = 1;
-  if (basis->degree > 0) memcpy(phi + 1, x, (size_t)plan->d * sizeof *x);
-  for (int64_t m = 2; m <= basis->degree; m++) {
-    int64_t b = basis->start[m], last = basis->start[m];
-    for (int64_t i = 0; i < plan->d; i++) {
-      int64_t p = basis->parent[b];
+  int64_t d = plan->d, degree = basis->degree;
+  phi[0] = c ? c[0] : 1;
+  for (int64_t i = 0; i < d && degree > 0; i += LANES) {
+    VEC xi = OP(load)(x + i);
+    OP(store)(phi + 1 + i, c ? OP(load)(c + 1 + i) * xi : xi);
+  }
+  for (int64_t m = 2; m <= degree; m++) {
+    int64_t b = basis->start[m], before = basis->start[m - 1];
+    const REAL *parents = m == 2 ? x : mono + before; /* not what has just been stored */
+    for (int64_t i = 0; i < d; i++) {
+      int64_t p = basis->parent[b] - before, n = basis->start[m] - before - p;
       VEC xi = OP(set1)(x[i]);
-      for (int64_t at = 0; at < last - p; at += LANES)
-        OP(store)(phi + b + at, xi * OP(load)(phi + p + at));
-      b += last - p;
+      for (int64_t at = 0; at < n; at += LANES) {
+        VEC product = xi * OP(load)(parents + p + at);
+        if (m < degree) OP(store)(mono + b + at, product);
+        OP(store)(phi + b + at, c ? OP(load)(c + b + at) * product : product);
+      }
+      b += n;
     }
   }
-  memset(phi + end, 0, (size_t)(plan->stride - end) * sizeof *phi);
+  memset(phi + basis->size, 0, (size_t)(plan->stride - basis->size) * sizeof *phi);
 }
 
 /* ---- folding keys into the state ---------------------------------------------------------------
@@ -277,8 +292,7 @@ static void NAME(fold_features)(NAME(taylor_state) * state, const NAME(taylor_bl
   }
   if (!plan->has_norm) return;
   for (int64_t b = 0; b < plan->basis->size; b++)
-    state->sum[b] =
-        row == 1 ? state->phi[b] : NAME(sum_along)(state->phi + b * row, NULL, keys->count);
+    state->sum[b] = row == 1 ? state->phi[b] : NAME(sum_along)(state->phi + b * row, keys->count);
   NAME(join)(state->norm, state->norm_lo, state->sum, plan->stride);
 }
 
@@ -287,7 +301,7 @@ void ISA(NAME(taylor_state_fold))(NAME(taylor_state) * state, const NAME(taylor_
   const taylor_plan *plan = state->plan;
   if (keys->count == 0) return;
   if (keys->count == 1)
-    NAME(monomials)(state->phi, plan, keys->row);
+    NAME(features_along)(state->phi, state->phi, plan, keys->row, NULL);
   else
     NAME(features_of_keys)(state, keys);
   if (plan->power) NAME(decay_state)(state, keys->count);
@@ -311,19 +325,24 @@ void ISA(NAME(taylor_state_merge))(NAME(taylor_state) * to, const NAME(taylor_st
 /* ---- rows --------------------------------------------------------------------------------------
  */
 
+static void NAME(swap)(REAL **a, REAL **b) {
+  REAL *swapped = *a;
+  *a = *b;
+  *b = swapped;
+}
+
 /* Closes the open group. */
 static void NAME(close_group)(NAME(taylor_rows) * work, const taylor_plan *plan) {
+  int64_t lanes = work->rows == 1 ? TAYLOR_LANES : TAYLOR_LANES * TAYLOR_STRIDE;
   if (work->chains == 0) return;
   work->chains = 0;
-  if (work->groups++) {
-    NAME(add_to)(work->total, work->group, work->rows * plan->dv_pad);
-    NAME(add_to)(work->norm, work->norm_group, work->rows);
+  if (work->groups++ == 0) {
+    NAME(swap)(&work->group, &work->total);
+    NAME(swap)(&work->lanes_group, &work->lanes);
     return;
   }
-  REAL *first = work->group;
-  work->group = work->total;
-  work->total = first;
-  memcpy(work->norm, work->norm_group, sizeof work->norm);
+  NAME(add_to)(work->total, work->group, work->rows * plan->dv_pad);
+  if (plan->normalize) NAME(add_to)(work->lanes, work->lanes_group, lanes);
 }
 
 /* After a chain. */
@@ -331,26 +350,43 @@ static void NAME(count_chain)(NAME(taylor_rows) * work, const taylor_plan *plan)
   if (++work->chains == TAYLOR_GROUP) NAME(close_group)(work, plan);
 }
 
+/* The rows have been loaded. */
+static void NAME(prepare_rows)(NAME(taylor_rows) * work, const taylor_plan *plan) {
+  int64_t d = plan->d, n = work->rows;
+  VEC scale = OP(set1)((REAL)plan->scale);
+  for (int64_t r = 0; r < n; r++)
+    if (!NAME(is_finite)(work->row + r * d, d))
+      memset(work->row + r * d, 0, (size_t)d * sizeof *work->row);
+  if (plan->transform != FEATURE_IDENTITY) NAME(transform)(work->row, n * d, plan->transform);
+  work->chains = work->groups = 0;
+  if (n == 1) {
+    for (int64_t i = 0; i < d; i += LANES)
+      OP(store)(work->query + i, scale * OP(load)(work->row + i));
+    return;
+  }
+  NAME(transpose)(work->x, work->row, n, d);
+  for (int64_t i = 0; i < d; i++)
+    for (int64_t r = 0; r < TAYLOR_BLOCK; r += LANES) {
+      int64_t at = i * TAYLOR_STRIDE + r;
+      OP(store)(work->query + at, scale * OP(load)(work->x + at));
+    }
+}
+
 void ISA(NAME(taylor_rows_begin))(NAME(taylor_rows) * work, const taylor_plan *plan,
                                   const attest_tensor *q, int64_t row);
 void ISA(NAME(taylor_rows_begin))(NAME(taylor_rows) * work, const taylor_plan *plan,
                                   const attest_tensor *q, int64_t row) {
-  int64_t d = plan->d, n = work->rows;
-  REAL scale = (REAL)plan->scale;
-  NAME(load)(work->row, d, q, row, n, d);
-  for (int64_t r = 0; r < n; r++)
-    if (!NAME(is_finite)(work->row + r * d, d))
-      memset(work->row + r * d, 0, (size_t)d * sizeof scale);
-  if (plan->transform != FEATURE_IDENTITY) NAME(transform)(work->row, n * d, plan->transform);
-  if (n > 1) NAME(transpose)(work->x, work->row, n, d);
-  if (n > 1)
-    for (int64_t i = 0; i < d; i++)
-      for (int64_t r = 0; r < TAYLOR_BLOCK; r += LANES)
-        OP(store)
-  (work->query + i * TAYLOR_STRIDE + r,
-   OP(set1)(scale) * OP(load)(work->x + i * TAYLOR_STRIDE + r));
-  else for (int64_t i = 0; i < d; i++) work->query[i] = scale * work->row[i];
-  work->chains = work->groups = 0;
+  NAME(load)(work->row, plan->d, q, row, work->rows, plan->d);
+  NAME(prepare_rows)(work, plan);
+}
+
+void ISA(NAME(taylor_rows_begin_one))(NAME(taylor_rows) * work, const taylor_plan *plan,
+                                      const REAL *q);
+void ISA(NAME(taylor_rows_begin_one))(NAME(taylor_rows) * work, const taylor_plan *plan,
+                                      const REAL *q) {
+  memcpy(work->row, q, (size_t)plan->d * sizeof *q);
+  work->rows = 1;
+  NAME(prepare_rows)(work, plan);
 }
 
 /* phi[b][r] of the rows side by side. */
@@ -374,13 +410,14 @@ static void NAME(features_across)(NAME(taylor_rows) * work, const taylor_plan *p
   }
 }
 
-/* norm_group (+)= sums over `steps` <= TAYLOR_BLOCK of a[k][r] times y[k] (NULL: 1). */
+/* lanes_group (+)= interleaved chains over the steps of a[k][r] times y[k] (NULL: of a[k][r]). */
 static void NAME(norms_across)(NAME(taylor_rows) * work, const REAL *a, const REAL *y,
                                int64_t steps) {
   for (int64_t r = 0; r < work->rows; r += LANES) {
     VEC chain[TAYLOR_LANES];
+    REAL *lanes = work->lanes_group + r;
     for (int i = 0; i < TAYLOR_LANES; i++)
-      chain[i] = (VEC){0};
+      chain[i] = work->chains ? OP(load)(lanes + i * TAYLOR_STRIDE) : (VEC){0};
     for (int64_t k = 0; k < steps; k += TAYLOR_LANES)
 #pragma GCC unroll 16
       for (int i = 0; i < TAYLOR_LANES; i++) {
@@ -388,47 +425,80 @@ static void NAME(norms_across)(NAME(taylor_rows) * work, const REAL *a, const RE
         VEC x = OP(load)(a + (k + i) * TAYLOR_STRIDE + r);
         chain[i] = y ? OP(fma)(x, OP(set1)(y[k + i]), chain[i]) : chain[i] + x;
       }
-    VEC sum = NAME(tree_across)(chain);
-    OP(store)(work->norm_group + r, work->chains ? OP(load)(work->norm_group + r) + sum : sum);
+    for (int i = 0; i < TAYLOR_LANES; i++)
+      OP(store)(lanes + i * TAYLOR_STRIDE, chain[i]);
   }
 }
 
 /* The same for one row: a and y side by side, zeros up to a multiple of LANES. */
 static void NAME(norms_along)(NAME(taylor_rows) * work, const REAL *a, const REAL *y,
                               int64_t steps) {
-  REAL sum = NAME(sum_along)(a, y, steps);
-  work->norm_group[0] = work->chains ? work->norm_group[0] + sum : sum;
+  VEC chain[STEP];
+  for (int i = 0; i < STEP; i++)
+    chain[i] = work->chains ? OP(load)(work->lanes_group + i * LANES) : (VEC){0};
+  NAME(chains_along)(chain, a, y, steps);
+  for (int i = 0; i < STEP; i++)
+    OP(store)(work->lanes_group + i * LANES, chain[i]);
+}
+
+/* One group of the read of one row: phi (n features) times rows of the state. Every other read
+ * goes through the chains backwards, so that it meets first what the last one left in the cache. */
+static void NAME(read_along)(NAME(taylor_rows) * work, const REAL *phi, const REAL *hi, int64_t pad,
+                             int64_t n) {
+  int64_t chains = (n + TAYLOR_CHAIN - 1) / TAYLOR_CHAIN;
+  for (int64_t i = 0; i < chains; i++) {
+    int64_t at = (work->turn ? chains - 1 - i : i) * TAYLOR_CHAIN;
+    int64_t steps = n - at < TAYLOR_CHAIN ? n - at : TAYLOR_CHAIN;
+    NAME(product)
+    (work->chain + at / TAYLOR_CHAIN * pad, pad, phi + at, 1, 1, hi + at * pad, pad, steps, 0, 1,
+     pad / LANES);
+  }
+  memcpy(work->group, work->chain, (size_t)pad * sizeof *phi);
+  for (int64_t i = 1; i < chains; i++)
+    NAME(add_to)(work->group, work->chain + i * pad, pad);
+}
+
+static void NAME(read_across)(NAME(taylor_rows) * work, const REAL *phi, const REAL *hi,
+                              int64_t pad, int64_t n) {
+  for (int64_t at = 0; at < n; at += TAYLOR_CHAIN)
+    NAME(product)
+  (work->group, pad, phi + at * TAYLOR_STRIDE, 1, TAYLOR_STRIDE, hi + at * pad, pad,
+   n - at < TAYLOR_CHAIN ? n - at : TAYLOR_CHAIN, at > 0, work->rows, pad / LANES);
+}
+
+/* Decay since the last fold. */
+static void NAME(decay_read)(NAME(taylor_rows) * work, const NAME(taylor_state) * state) {
+  int64_t pad = state->plan->dv_pad, step = work->rows == 1 ? 1 : TAYLOR_STRIDE;
+  for (int64_t r = 0; r < work->rows; r++) {
+    REAL factor = ((const REAL *)state->plan->power)[work->position[r] - state->keys + 1];
+    for (int64_t c = 0; c < pad; c++)
+      work->total[r * pad + c] *= factor;
+    for (int64_t i = 0; i < TAYLOR_LANES; i++)
+      work->lanes[i * step + r] *= factor;
+  }
 }
 
 void ISA(NAME(taylor_rows_read))(NAME(taylor_rows) * work, const NAME(taylor_state) * state);
 void ISA(NAME(taylor_rows_read))(NAME(taylor_rows) * work, const NAME(taylor_state) * state) {
   const taylor_plan *plan = state->plan;
-  int64_t pad = plan->dv_pad, first = plan->first, along = work->rows == 1;
-  if (along) {
-    NAME(monomials)(work->phi, plan, work->row);
-    const REAL *c = plan->feature_weight;
-    for (int64_t b = 0; b < plan->stride; b++)
-      work->phi[b] = c[b] * work->phi[b];
-  } else {
+  int64_t pad = plan->dv_pad, along = work->rows == 1, step = along ? 1 : TAYLOR_STRIDE;
+  if (along)
+    NAME(features_along)(work->phi, work->mono, plan, work->row, plan->feature_weight);
+  else
     NAME(features_across)(work, plan);
+  for (int64_t at = 0; at < plan->size; at += TAYLOR_CHAIN * TAYLOR_GROUP) {
+    int64_t n = plan->size - at, most = TAYLOR_CHAIN * TAYLOR_GROUP;
+    const REAL *phi = work->phi + (plan->first + at) * step, *hi = state->hi + at * pad;
+    if (n > most) n = most;
+    (along ? NAME(read_along) : NAME(read_across))(work, phi, hi, pad, n);
+    if (plan->normalize)
+      (along ? NAME(norms_along) : NAME(norms_across))(work, phi, state->norm + plan->first + at,
+                                                       n);
+    work->chains = 1;
+    NAME(close_group)(work, plan);
   }
-  int64_t step = along ? 1 : TAYLOR_STRIDE;
-  for (int64_t at = 0; at < plan->size; at += TAYLOR_BLOCK) {
-    int64_t n = plan->size - at < TAYLOR_BLOCK ? plan->size - at : TAYLOR_BLOCK;
-    const REAL *phi = work->phi + (first + at) * step, *norm = state->norm + first + at;
-    NAME(product)
-    (work->group, pad, phi, 1, step, state->hi + at * pad, pad, n, work->chains != 0, work->rows,
-     pad / LANES);
-    if (plan->normalize) (along ? NAME(norms_along) : NAME(norms_across))(work, phi, norm, n);
-    NAME(count_chain)(work, plan);
-  }
-  NAME(close_group)(work, plan);
-  for (int64_t r = 0; r < work->rows && plan->power; r++) {
-    REAL factor = ((const REAL *)plan->power)[work->position[r] - state->keys + 1];
-    for (int64_t c = 0; c < pad; c++)
-      work->total[r * pad + c] *= factor;
-    work->norm[r] *= factor;
-  }
+  work->turn = !work->turn;
+  if (plan->power) NAME(decay_read)(work, state);
 }
 
 /* w <- polynomial of w, in place. */
@@ -557,14 +627,25 @@ void ISA(NAME(taylor_rows_end))(REAL *out, int64_t stride, NAME(taylor_rows) * w
 void ISA(NAME(taylor_rows_end))(REAL *out, int64_t stride, NAME(taylor_rows) * work,
                                 const taylor_plan *plan) {
   NAME(close_group)(work, plan);
-  for (int64_t r = 0; r < work->rows; r++) {
-    REAL norm = work->groups ? work->norm[r] + (REAL)plan->eps : 1;
-    VEC divisor = OP(set1)(norm != 0 ? norm : (REAL)NAN);
-    if (work->groups == 0) /* neither state nor keys */
-      memset(out + r * stride, 0, (size_t)plan->dv * sizeof *out);
+  REAL norm[TAYLOR_BLOCK];
+  for (int64_t r = 0; r < work->rows && plan->normalize && work->groups; r += LANES) {
+    VEC chain[TAYLOR_LANES];
+    int64_t n = work->rows == 1 ? STEP : TAYLOR_LANES, step = n == STEP ? LANES : TAYLOR_STRIDE;
+    for (int i = 0; i < n; i++)
+      chain[i] = OP(load)(work->lanes + r + i * step);
+    if (work->rows == 1)
+      norm[0] = NAME(tree)(chain);
     else
-      NAME(divide)
-    (out + r * stride, work->total + r * plan->dv_pad, plan->normalize ? &divisor : NULL, plan->dv);
+      OP(store)(norm + r, NAME(tree_across)(chain));
+  }
+  for (int64_t r = 0; r < work->rows; r++) {
+    REAL *to = out + r * stride,
+         sum = plan->normalize && work->groups ? norm[r] + (REAL)plan->eps : 1;
+    VEC divisor = OP(set1)(sum != 0 ? sum : (REAL)NAN);
+    if (work->groups == 0) /* neither state nor keys */
+      memset(to, 0, (size_t)plan->dv * sizeof *to);
+    else
+      NAME(divide)(to, work->total + r * plan->dv_pad, plan->normalize ? &divisor : NULL, plan->dv);
   }
 }
 

@@ -5,14 +5,11 @@
 #include "kernel.h"
 
 #define REAL float
-#define DTYPE ATTEST_FLOAT32
 #define NAME(x) x##_f32
 #include "state_impl.h"
 #undef REAL
-#undef DTYPE
 #undef NAME
 
 #define REAL double
-#define DTYPE ATTEST_FLOAT64
 #define NAME(x) x##_f64
 #include "state_impl.h"

@@ -66,14 +66,10 @@ void NAME(taylor_state_update)(NAME(taylor_state) * state, const REAL *k, const 
 void NAME(taylor_state_read)(REAL *out, NAME(taylor_rows) * work, const NAME(taylor_state) * state,
                              const REAL *q) {
   const taylor_plan *plan = state->plan;
-  attest_tensor view = {.data = (void *)(uintptr_t)q, .dtype = DTYPE, .ndim = 2};
-  view.shape[0] = view.stride[1] = 1;
-  view.shape[1] = view.stride[0] = plan->d;
-  work->rows = 1;
   work->lo[0] = 0;
   work->hi[0] = state->keys + state->pending.count;
   work->position[0] = work->hi[0] - 1;
-  NAME(taylor_rows_begin)(work, plan, &view, 0);
+  NAME(taylor_rows_begin_one)(work, plan, q);
   if (state->keys > 0 || state->loaded) NAME(taylor_rows_read)(work, state);
   if (state->pending.count)
     NAME(taylor_rows_keys)(work, plan, &state->pending, state->keys, NULL, 0);
@@ -133,7 +129,7 @@ void NAME(taylor_block_append)(NAME(taylor_block) * block, const taylor_plan *pl
 attest_status NAME(taylor_block_open)(NAME(taylor_block) * block, const taylor_plan *plan) {
   int64_t row = TAYLOR_BLOCK * plan->d, key = plan->d * TAYLOR_STRIDE, value;
   memset(block, 0, sizeof *block);
-  row = (row + 15) / 16 * 16;
+  row = (row + 15) / 16 * 16 + 16; /* vectors run over */
   value = TAYLOR_BLOCK * plan->dv_pad;
   REAL *at = block->memory = isa_allocate(row + key + value, sizeof *at);
   if (!at) return ATTEST_ERR_MEMORY;
@@ -152,13 +148,14 @@ attest_status NAME(taylor_rows_open)(NAME(taylor_rows) * work, const taylor_plan
                                      attest_error *error) {
   const taylor_basis *basis = plan->basis;
   int64_t row = TAYLOR_BLOCK * plan->d, side = plan->d * TAYLOR_STRIDE;
-  int64_t mono = basis ? basis->start[basis->degree] * TAYLOR_STRIDE : 0;
+  int64_t mono = basis ? (1 + basis->start[basis->degree]) * TAYLOR_STRIDE : 0;
   int64_t phi = basis ? plan->stride * TAYLOR_STRIDE : 0;
   int64_t weight = TAYLOR_BLOCK * TAYLOR_STRIDE, wide = TAYLOR_BLOCK * plan->dv_pad;
   memset(work, 0, sizeof *work);
-  if (mono == 0) mono = TAYLOR_STRIDE;
-  row = (row + 15) / 16 * 16;
-  REAL *at = isa_allocate(row + 2 * side + mono + phi + weight + 3 * wide, sizeof *at);
+  int64_t lanes = TAYLOR_LANES * TAYLOR_STRIDE, chain = TAYLOR_GROUP * plan->dv_pad;
+  row = (row + 15) / 16 * 16 + 16; /* vectors run over */
+  REAL *at =
+      isa_allocate(row + 2 * side + mono + phi + weight + 3 * wide + 2 * lanes + chain, sizeof *at);
   if (!at)
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: the features of %d rows",
                        TAYLOR_BLOCK);
@@ -170,7 +167,10 @@ attest_status NAME(taylor_rows_open)(NAME(taylor_rows) * work, const taylor_plan
   work->weight = at += phi;
   work->group = at += weight;
   work->total = at += wide;
-  work->out = at + wide;
+  work->out = at += wide;
+  work->lanes_group = at += wide;
+  work->lanes = at += lanes;
+  work->chain = at + lanes;
   return ATTEST_OK;
 }
 
@@ -180,6 +180,12 @@ ISA_DECLARE(void, NAME(taylor_rows_begin),
 void NAME(taylor_rows_begin)(NAME(taylor_rows) * work, const taylor_plan *plan,
                              const attest_tensor *q, int64_t row) {
   ISA_DISPATCH(NAME(taylor_rows_begin))(work, plan, q, row);
+}
+
+ISA_DECLARE(void, NAME(taylor_rows_begin_one),
+            (NAME(taylor_rows) * work, const taylor_plan *plan, const REAL *q));
+void NAME(taylor_rows_begin_one)(NAME(taylor_rows) * work, const taylor_plan *plan, const REAL *q) {
+  ISA_DISPATCH(NAME(taylor_rows_begin_one))(work, plan, q);
 }
 
 ISA_DECLARE(void, NAME(taylor_rows_read),
