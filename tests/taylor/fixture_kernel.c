@@ -35,9 +35,8 @@ void kernel_fixture_open(kernel_fixture *f, const kernel_spec *s, attest_dtype r
                          int with_state, uint64_t *seed) {
   attest_error error;
   memset(f, 0, sizeof *f);
-  f->problem = attest_problem_new("softmax", &error);
+  f->problem = attest_problem_new(s->kernel, &error);
   ck_assert_msg(f->problem != NULL, "%s", error.message);
-  f->problem->kernel = problem_kernel_find(s->kernel); /* whether or not a room answers to it */
   for (int i = 0; s->params[i]; i += 2)
     ck_assert_msg(attest_problem_set(f->problem, s->params[i], s->params[i + 1], &error) ==
                       ATTEST_OK,
