@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "builtin.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,28 +56,84 @@ static attest_tensor layer_of(const tensor_file *file, int64_t layer) {
   return view;
 }
 
-static attest_status open_layer(builtin_case *c, const builtin_suite *suite, int64_t layer,
-                                attest_error *error) {
-  snprintf(c->name, sizeof c->name, "stories260k/layer%d", (int)layer);
-  c->problem = attest_problem_new("softmax", error);
-  if (!c->problem) return error->status;
-  attest_status status = attest_problem_set(c->problem, "causal", "top-left", error);
-  for (int i = 0; i < FILE_COUNT && !status; i++) {
-    attest_tensor view = layer_of(suite->files[i], layer);
-    status = attest_problem_input(c->problem, file_names[i], &view, error);
+/* Layers of the model under other kernels than softmax, which takes all of them. */
+typedef struct {
+  const char *kernel, *name; /* "stories260k/layer0/NAME" */
+  int64_t layer;
+  int is_unit; /* rows of q and k are brought to unit norm */
+  const char *params;
+} layer_case;
+
+static const layer_case layer_cases[] = {
+    {"taylor", "direct", 0, 0, "causal=top-left degree=2"},
+    {"taylor", "recurrent", 1, 0, "causal=top-left degree=2 form=recurrent"},
+    {"taylor", "chunked", 2, 0, "causal=top-left degree=2 form=chunked eps=1e-12"},
+    {"taylor", "unit-direct", 3, 1, "causal=top-left degree=2 scale=1/2"},
+    {"taylor", "unit-recurrent", 4, 1, "causal=top-left degree=2 scale=1/2 form=recurrent"},
+    {"taylor", "unit-chunked", 0, 1, "causal=top-left degree=4 scale=1/2 form=chunked chunk=256"},
+    {"taylor", "odd", 1, 0, "causal=top-left degree=3"},
+    {"linear", "identity", 2, 0, "causal=top-left normalize=none"},
+    {"linear", "relu", 3, 0, "causal=top-left feature=relu eps=1e-6"},
+};
+enum { LAYER_CASES = sizeof layer_cases / sizeof *layer_cases };
+
+/* Rows of a contiguous float32 tensor over the root of the sum of their squares, which is taken in
+ * order, in double: the same numbers on every machine. */
+static void normalise_rows(float *to, const attest_tensor *t) {
+  int64_t width = t->shape[t->ndim - 1], rows = tensor_elements(t) / (width > 0 ? width : 1);
+  for (int64_t row = 0; row < rows; row++) {
+    int64_t at = tensor_row_offset(t, row);
+    double squares = 0;
+    for (int64_t i = 0; i < width; i++) {
+      double x = tensor_at(t, at + i * t->stride[t->ndim - 1]);
+      squares += x * x;
+    }
+    for (int64_t i = 0; i < width; i++)
+      to[row * width + i] =
+          (float)(tensor_at(t, at + i * t->stride[t->ndim - 1]) / sqrt(squares > 0 ? squares : 1));
   }
+}
+
+/* q and k of a case with unit rows, in c->storage. */
+static attest_status normalise(attest_tensor views[], builtin_case *c, attest_error *error) {
+  int64_t sizes[2] = {tensor_elements(&views[FILE_Q]), tensor_elements(&views[FILE_K])};
+  float *at = c->storage = malloc((size_t)(sizes[0] + sizes[1]) * sizeof *at + 1);
+  if (!at) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  for (int i = 0; i < 2; at += sizes[i], i++) {
+    normalise_rows(at, &views[i]);
+    views[i] = attest_tensor_of(at, ATTEST_FLOAT32, views[i].ndim, views[i].shape);
+  }
+  return ATTEST_OK;
+}
+
+static attest_status open_layer(builtin_case *c, const builtin_suite *suite,
+                                const layer_case *layer, attest_error *error) {
+  attest_tensor views[FILE_COUNT];
+  snprintf(c->name, sizeof c->name, "stories260k/layer%d%s%s", (int)layer->layer,
+           *layer->name ? "/" : "", layer->name);
+  c->problem = attest_problem_new(layer->kernel, error);
+  if (!c->problem) return error->status;
+  attest_status status = synthetic_params(c->problem, layer->params, error);
+  for (int i = 0; i < FILE_COUNT; i++)
+    views[i] = layer_of(suite->files[i], layer->layer);
+  if (!status && layer->is_unit) status = normalise(views, c, error);
+  for (int i = 0; i < FILE_COUNT && !status; i++)
+    status = attest_problem_input(c->problem, file_names[i], &views[i], error);
   return status ? status : problem_resolve(c->problem, error);
 }
 
 static attest_status open_cases(builtin_suite *suite, attest_error *error) {
   size_t layers = (size_t)tensor_file_tensor(suite->files[FILE_Q], 0)->shape[0];
   attest_status status = ATTEST_OK;
-  suite->cases = calloc(layers + synthetic_count, sizeof *suite->cases);
+  suite->cases = calloc(layers + LAYER_CASES + synthetic_count, sizeof *suite->cases);
   if (!suite->cases) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   while (suite->count < layers && !status) {
-    size_t layer = suite->count++;
-    status = open_layer(&suite->cases[layer], suite, (int64_t)layer, error);
+    const layer_case layer = {"softmax", "", (int64_t)suite->count, 0, "causal=top-left"};
+    status = open_layer(&suite->cases[suite->count++], suite, &layer, error);
   }
+  for (size_t i = 0; i < LAYER_CASES && !status; i++)
+    if (layer_cases[i].layer < (int64_t)layers)
+      status = open_layer(&suite->cases[suite->count++], suite, &layer_cases[i], error);
   for (size_t i = 0; i < synthetic_count && !status; i++) {
     builtin_case *c = &suite->cases[suite->count++];
     snprintf(c->name, sizeof c->name, "synthetic/%s", synthetic_name(i));
@@ -131,7 +188,7 @@ typedef struct {
   attest_problem problem; /* shallow: shares everything but the outputs */
   room_machine machine;
   char name[64];
-  void *out, *lse;
+  void *data[OUTPUT_COUNT];
 } built_subject;
 
 static attest_status output_of(attest_tensor *t, void **data, const attest_problem *problem,
@@ -151,10 +208,15 @@ static attest_status run_kernel(built_subject *s, const problem_room *room,
   s->machine = room->machine(dtype);
   snprintf(s->name, sizeof s->name, "%s.%s", room->name, tensor_dtype_name(dtype));
   attest_tensor *outputs = s->problem.output;
-  attest_status status =
-      output_of(&outputs[OUTPUT_OUT], &s->out, problem, OUTPUT_OUT, dtype, error);
-  if (!status) status = output_of(&outputs[OUTPUT_LSE], &s->lse, problem, OUTPUT_LSE, dtype, error);
-  return status ? status : room->kernel(&outputs[OUTPUT_OUT], &outputs[OUTPUT_LSE], problem, error);
+  attest_status status = ATTEST_OK;
+  for (int output = OUTPUT_OUT; output <= OUTPUT_FINAL_STATE && !status; output++) {
+    int has = output == OUTPUT_FINAL_STATE
+                  ? problem_ends_in_state(problem)
+                  : strstr(problem->kernel->outputs, problem_output_names[output]) != NULL;
+    if (has) status = output_of(&outputs[output], &s->data[output], problem, output, dtype, error);
+  }
+  return status ? status
+                : room->kernel(&outputs[OUTPUT_OUT], &outputs[OUTPUT_LSE], &s->problem, error);
 }
 
 static attest_status add_inputs(certify_case *result, const builtin_suite *suite,
@@ -198,10 +260,9 @@ attest_status builtin_run(certify_case *result, const builtin_suite *suite, size
   if (!built) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   attest_status status = run_subjects(result, c, built, options, error);
   if (!status) status = add_inputs(result, suite, c, error);
-  for (int k = 0; k < 2; k++) {
-    free(built[k].out);
-    free(built[k].lse);
-  }
+  for (int k = 0; k < 2; k++)
+    for (int output = 0; output < OUTPUT_COUNT; output++)
+      free(built[k].data[output]);
   free(built);
   return status;
 }

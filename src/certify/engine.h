@@ -192,6 +192,9 @@ void engine_load(double *got, const engine_place *at);
 /* |got - x| and |x|, as far as the tier knows. */
 measure_interval engine_distance(const engine_view *view, int64_t component, double got);
 measure_interval engine_magnitude(const engine_view *view, int64_t component);
+/* measure_classify with what the tier knows; where it knows nothing, a NaN may be prescribed. */
+measure_got engine_classify(double *got, const engine_view *view, int64_t component,
+                            const tensor_format *format);
 /* The largest |x| of the row: 0 where no element is finite. */
 void engine_set_largest(engine_view *view, int64_t width);
 /* The whole ladder for one row, given what the double tier says. */

@@ -22,10 +22,7 @@ static void add_square(double *lo, double *hi, measure_interval x) {
 
 static void add_element(engine_moments *m, const engine_output *o, const engine_view *v, int64_t c,
                         double got) {
-  double rad = v->x_lo ? enclosure_add_up(v->radius[c], fabs(v->x_lo[c])) : v->radius[c];
-  measure_got kind =
-      measure_classify(&got, (measure_class)v->class[c], enclosure_add_down(v->x[c], -rad),
-                       enclosure_add_up(v->x[c], rad), o -> format);
+  measure_got kind = engine_classify(&got, v, c, o->format);
   if (kind == GOT_EXACT && v->class[c] != EXACT_FINITE) return;
   if (kind == GOT_HOPELESS) m->error_lo = INFINITY;
   if (kind != GOT_NUMBER) {

@@ -156,6 +156,14 @@ measure_interval engine_distance(const engine_view *v, int64_t c, double got) {
   return measure_abs(d.got, d.mid, d.rad);
 }
 
+measure_got engine_classify(double *got, const engine_view *v, int64_t c,
+                            const tensor_format *format) {
+  double rad = v->x_lo ? enclosure_add_up(v->radius[c], fabs(v->x_lo[c])) : v->radius[c];
+  if (isnan(*got) && !(rad <= DBL_MAX) && v->class[c] == EXACT_FINITE) return GOT_UNKNOWN;
+  return measure_classify(got, (measure_class)v->class[c], enclosure_add_down(v->x[c], -rad),
+                          enclosure_add_up(v->x[c], rad), format);
+}
+
 void engine_set_largest(engine_view *v, int64_t width) {
   v->largest_lo = v->largest_hi = 0;
   for (int64_t c = 0; c < width; c++) {
@@ -240,10 +248,7 @@ static void examine(const engine_place *at, const engine_view *v, engine_element
   const engine_output *o = at->o;
   int64_t c = element->component;
   double got = element->got;
-  double rad = v->x_lo ? enclosure_add_up(v->radius[c], fabs(v->x_lo[c])) : v->radius[c];
-  measure_got kind =
-      measure_classify(&got, (measure_class)v->class[c], enclosure_add_down(v->x[c], -rad),
-                       enclosure_add_up(v->x[c], rad), o -> format);
+  measure_got kind = engine_classify(&got, v, c, o->format);
   for (int m = 0; m < MEASURE_COUNT && kind != GOT_UNKNOWN; m++) {
     if (!(element->open & 1u << m)) continue;
     if (m == MEASURE_THEORY && without_theory(at, v, element, kind, got)) continue;

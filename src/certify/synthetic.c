@@ -17,6 +17,8 @@ typedef enum {
   FILL_HUGE,       /* values near the largest float32 */
   FILL_CANCEL,     /* values +-c on pairs of equal keys: exact zeros and near ones */
   FILL_DUPLICATES, /* every key three times with different values */
+  FILL_OPPOSITE,   /* keys in pairs of nearly opposite sign: sums of odd weights nearly cancel */
+  FILL_VANISHING   /* the same with exactly opposite ones: under degree 1 or identity features */
 } fill;
 
 enum {
@@ -25,10 +27,11 @@ enum {
   WITH_SLOPES = 4,
   WITH_SINKS = 8,
   WITH_LENGTHS = 16, /* packed: three sequences, one of them empty */
+  WITH_STATE = 32,   /* an initial state */
 };
 
 typedef struct {
-  const char *name;
+  const char *kernel, *name;
   fill fill;
   int64_t heads_q, heads_k, nq, nk, d, dv;
   const char *params; /* "causal=top-left window=3,0" */
@@ -36,35 +39,67 @@ typedef struct {
 } synthetic_case;
 
 static const synthetic_case cases[] = {
-    {"normal", FILL_NORMAL, 2, 2, 33, 33, 16, 16, "", 0},
-    {"causal", FILL_NORMAL, 2, 1, 40, 40, 8, 12, "causal=top-left", 0},
-    {"bottom-right", FILL_NORMAL, 2, 2, 5, 37, 8, 8, "causal=bottom-right", 0},
-    {"more-queries", FILL_NORMAL, 1, 1, 19, 7, 8, 8, "causal=bottom-right", 0},
-    {"window", FILL_NORMAL, 1, 1, 50, 50, 8, 8, "causal=top-left window=4,0", 0},
-    {"window-both", FILL_NORMAL, 1, 1, 50, 50, 8, 8, "window=2,3", 0},
-    {"bias", FILL_NORMAL, 2, 2, 17, 23, 8, 8, "", WITH_BIAS},
-    {"mask", FILL_NORMAL, 2, 2, 17, 23, 8, 8, "", WITH_MASK},
-    {"mask-nan", FILL_NORMAL, 2, 2, 17, 23, 8, 8, "empty-row=nan", WITH_MASK},
-    {"alibi", FILL_NORMAL, 4, 4, 24, 24, 8, 8, "causal=top-left", WITH_SLOPES},
-    {"softcap", FILL_NORMAL, 2, 2, 24, 24, 8, 8, "softcap=5", 0},
-    {"sinks", FILL_NORMAL, 2, 2, 24, 24, 8, 8, "causal=top-left", WITH_SINKS},
-    {"packed", FILL_NORMAL, 2, 1, 48, 48, 8, 8, "layout=thd causal=bottom-right", WITH_LENGTHS},
-    {"everything", FILL_NORMAL, 4, 2, 21, 29, 8, 10,
+    {"softmax", "normal", FILL_NORMAL, 2, 2, 33, 33, 16, 16, "", 0},
+    {"softmax", "causal", FILL_NORMAL, 2, 1, 40, 40, 8, 12, "causal=top-left", 0},
+    {"softmax", "bottom-right", FILL_NORMAL, 2, 2, 5, 37, 8, 8, "causal=bottom-right", 0},
+    {"softmax", "more-queries", FILL_NORMAL, 1, 1, 19, 7, 8, 8, "causal=bottom-right", 0},
+    {"softmax", "window", FILL_NORMAL, 1, 1, 50, 50, 8, 8, "causal=top-left window=4,0", 0},
+    {"softmax", "window-both", FILL_NORMAL, 1, 1, 50, 50, 8, 8, "window=2,3", 0},
+    {"softmax", "bias", FILL_NORMAL, 2, 2, 17, 23, 8, 8, "", WITH_BIAS},
+    {"softmax", "mask", FILL_NORMAL, 2, 2, 17, 23, 8, 8, "", WITH_MASK},
+    {"softmax", "mask-nan", FILL_NORMAL, 2, 2, 17, 23, 8, 8, "empty-row=nan", WITH_MASK},
+    {"softmax", "alibi", FILL_NORMAL, 4, 4, 24, 24, 8, 8, "causal=top-left", WITH_SLOPES},
+    {"softmax", "softcap", FILL_NORMAL, 2, 2, 24, 24, 8, 8, "softcap=5", 0},
+    {"softmax", "sinks", FILL_NORMAL, 2, 2, 24, 24, 8, 8, "causal=top-left", WITH_SINKS},
+    {"softmax", "packed", FILL_NORMAL, 2, 1, 48, 48, 8, 8, "layout=thd causal=bottom-right",
+     WITH_LENGTHS},
+    {"softmax", "everything", FILL_NORMAL, 4, 2, 21, 29, 8, 10,
      "causal=bottom-right window=12,0 softcap=8 temperature=3/2 lse-base=2 scale=1/4",
      WITH_BIAS | WITH_MASK | WITH_SLOPES | WITH_SINKS},
-    {"negative-scale", FILL_NORMAL, 1, 1, 16, 16, 8, 8, "scale=-1/3", 0},
-    {"zero-scale", FILL_NORMAL, 1, 1, 16, 16, 8, 8, "scale=0", 0},
-    {"ties", FILL_TIES, 2, 2, 16, 31, 8, 8, "", 0},
-    {"duplicates", FILL_DUPLICATES, 2, 2, 16, 30, 8, 8, "", 0},
-    {"dominant", FILL_DOMINANT, 2, 2, 16, 32, 8, 8, "", 0},
-    {"steep", FILL_STEEP, 1, 1, 16, 32, 8, 8, "scale=1", 0},
-    {"denormal", FILL_DENORMAL, 1, 1, 16, 32, 8, 8, "", 0},
-    {"huge", FILL_HUGE, 1, 1, 16, 32, 8, 8, "", 0},
-    {"cancel", FILL_CANCEL, 1, 1, 16, 32, 8, 8, "", 0},
-    {"one-key", FILL_NORMAL, 2, 2, 9, 1, 8, 8, "", 0},
-    {"one-component", FILL_NORMAL, 2, 2, 33, 33, 1, 1, "causal=top-left", 0},
-    {"long", FILL_NORMAL, 1, 1, 4, 3000, 16, 16, "", 0},
-    {"wide", FILL_NORMAL, 1, 1, 4, 40, 256, 200, "", 0},
+    {"softmax", "negative-scale", FILL_NORMAL, 1, 1, 16, 16, 8, 8, "scale=-1/3", 0},
+    {"softmax", "zero-scale", FILL_NORMAL, 1, 1, 16, 16, 8, 8, "scale=0", 0},
+    {"softmax", "ties", FILL_TIES, 2, 2, 16, 31, 8, 8, "", 0},
+    {"softmax", "duplicates", FILL_DUPLICATES, 2, 2, 16, 30, 8, 8, "", 0},
+    {"softmax", "dominant", FILL_DOMINANT, 2, 2, 16, 32, 8, 8, "", 0},
+    {"softmax", "steep", FILL_STEEP, 1, 1, 16, 32, 8, 8, "scale=1", 0},
+    {"softmax", "denormal", FILL_DENORMAL, 1, 1, 16, 32, 8, 8, "", 0},
+    {"softmax", "huge", FILL_HUGE, 1, 1, 16, 32, 8, 8, "", 0},
+    {"softmax", "cancel", FILL_CANCEL, 1, 1, 16, 32, 8, 8, "", 0},
+    {"softmax", "one-key", FILL_NORMAL, 2, 2, 9, 1, 8, 8, "", 0},
+    {"softmax", "one-component", FILL_NORMAL, 2, 2, 33, 33, 1, 1, "causal=top-left", 0},
+    {"softmax", "long", FILL_NORMAL, 1, 1, 4, 3000, 16, 16, "", 0},
+    {"softmax", "wide", FILL_NORMAL, 1, 1, 4, 40, 256, 200, "", 0},
+    {"taylor", "degree-0", FILL_NORMAL, 1, 1, 20, 20, 8, 8, "degree=0", 0},
+    {"taylor", "degree-1", FILL_NORMAL, 1, 1, 40, 40, 8, 8, "degree=1 causal=top-left", 0},
+    {"taylor", "degree-3", FILL_NORMAL, 2, 1, 40, 40, 8, 8,
+     "degree=3 form=recurrent causal=top-left", 0},
+    {"taylor", "degree-8", FILL_NORMAL, 1, 1, 24, 24, 3, 8, "degree=8 form=chunked chunk=5", 0},
+    {"taylor", "opposite", FILL_OPPOSITE, 1, 1, 24, 24, 8, 8, "degree=3 scale=1", 0},
+    {"taylor", "vanishing", FILL_VANISHING, 1, 1, 8, 24, 8, 8, "degree=2", 0},
+    {"taylor", "window", FILL_NORMAL, 1, 1, 50, 50, 8, 8, "degree=2 causal=top-left window=4,0", 0},
+    {"taylor", "mask", FILL_NORMAL, 2, 2, 17, 23, 8, 8, "degree=2 empty-row=nan", WITH_MASK},
+    {"taylor", "packed", FILL_NORMAL, 2, 1, 48, 48, 8, 8,
+     "degree=2 layout=thd causal=bottom-right form=chunked chunk=7", WITH_LENGTHS},
+    {"taylor", "bottom-right", FILL_NORMAL, 2, 2, 5, 37, 8, 8,
+     "degree=2 causal=bottom-right form=recurrent", 0},
+    {"taylor", "state", FILL_NORMAL, 2, 1, 24, 24, 8, 8, "degree=2 causal=top-left form=recurrent",
+     WITH_STATE},
+    {"taylor", "decay", FILL_NORMAL, 2, 1, 40, 40, 8, 8,
+     "degree=2 causal=top-left form=chunked decay=0.9 eps=1e-6", WITH_STATE},
+    {"taylor", "none", FILL_NORMAL, 1, 1, 24, 24, 8, 8, "degree=2 normalize=none scale=-1/3", 0},
+    {"taylor", "steep", FILL_STEEP, 1, 1, 16, 32, 8, 8, "degree=2 scale=1", 0},
+    {"taylor", "denormal", FILL_DENORMAL, 1, 1, 16, 32, 8, 8, "degree=2", 0},
+    {"taylor", "cancel", FILL_CANCEL, 1, 1, 16, 32, 8, 8, "degree=2", 0},
+    {"taylor", "one-key", FILL_NORMAL, 2, 2, 9, 1, 8, 8, "degree=3", 0},
+    {"taylor", "long", FILL_NORMAL, 1, 1, 4, 3000, 4, 8, "degree=2 form=chunked", 0},
+    {"linear", "relu", FILL_NORMAL, 1, 1, 24, 24, 8, 8, "feature=relu causal=top-left eps=1e-10",
+     0},
+    {"linear", "identity", FILL_NORMAL, 1, 1, 24, 24, 8, 8, "causal=top-left", 0},
+    {"linear", "vanishing", FILL_VANISHING, 1, 1, 8, 24, 8, 8, "", 0},
+    {"linear", "taylor", FILL_NORMAL, 1, 1, 24, 24, 8, 8, "feature=taylor degree=2 causal=top-left",
+     WITH_STATE},
+    {"linear", "decay", FILL_NORMAL, 1, 1, 24, 24, 8, 8,
+     "feature=elu1 causal=top-left normalize=none decay=7/8", WITH_STATE},
 };
 const size_t synthetic_count = sizeof cases / sizeof *cases;
 
@@ -99,8 +134,11 @@ static void shape_head(const synthetic_case *c, float *k, float *v, uint64_t *st
   int64_t group = c->fill == FILL_TIES ? c->nk : c->fill == FILL_DUPLICATES ? 3 : 2;
   for (int64_t j = 0; j < c->nk; j++) {
     float *key = k + j * c->d, *value = v + j * c->dv;
+    int opposite = c->fill == FILL_OPPOSITE || c->fill == FILL_VANISHING;
     int repeats = c->fill == FILL_TIES || c->fill == FILL_DUPLICATES || c->fill == FILL_CANCEL;
-    if (repeats && j % group) memcpy(key, key - c->d, (size_t)c->d * sizeof *key);
+    if ((repeats || opposite) && j % group) memcpy(key, key - c->d, (size_t)c->d * sizeof *key);
+    for (int64_t a = 0; opposite && j % group && a < c->d; a++)
+      key[a] *= c->fill == FILL_VANISHING ? -1 : -1.0001f;
     for (int64_t a = 0; a < c->d; a++)
       if (c->fill == FILL_DOMINANT && j == c->nk / 2)
         key[a] *= 12;
@@ -199,8 +237,7 @@ static attest_status add_extras(attest_problem *p, arena *a, const synthetic_cas
   return status;
 }
 
-/* Sets "name=value name=value". */
-static attest_status set_params(attest_problem *p, const char *params, attest_error *error) {
+attest_status synthetic_params(attest_problem *p, const char *params, attest_error *error) {
   char *copy = strdup(params), *rest = copy, *item;
   attest_status status = copy ? ATTEST_OK : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   while (!status && (item = strsep(&rest, " "))) {
@@ -213,9 +250,29 @@ static attest_status set_params(attest_problem *p, const char *params, attest_er
   return status;
 }
 
+enum { STATE_ROWS_MAX = 64 };
+
+/* The state that 7 keys of their own leave behind, about; its shape is known once the problem is
+ * resolved. The normaliser's column is positive. */
+static attest_status add_state(attest_problem *p, arena *a, uint64_t *state, attest_error *error) {
+  attest_status status = problem_resolve(p, error);
+  if (status) return status;
+  if (p->state_rows > STATE_ROWS_MAX)
+    return attest_fail(error, ATTEST_ERR_SUPPORT, "the synthetic state has %lld rows",
+                       (long long)p->state_rows);
+  int64_t count = p->heads_k * p->state_rows * p->state_width;
+  float *x = take(a, count, sizeof *x);
+  fill_normal(x, count, state);
+  for (int64_t i = 0; i < count; i++)
+    if (i % p->state_width == p->dv) x[i] = 7 * fabsf(x[i]) + (i / p->state_width ? 0 : 7);
+  return add(p, "initial-state", x, ATTEST_FLOAT32, 3, p->heads_k, p->state_rows, p->state_width,
+             error);
+}
+
 static size_t storage_size(const synthetic_case *c) {
   int64_t floats = c->heads_q * c->nq * c->d + c->heads_k * c->nk * (c->d + c->dv) +
                    2 * c->nq * c->nk + 2 * c->heads_q + 8;
+  if (c->with & WITH_STATE) floats += c->heads_k * STATE_ROWS_MAX * (c->dv + 1);
   return (size_t)floats * sizeof(float) + 16 * 64;
 }
 
@@ -225,11 +282,12 @@ attest_status synthetic_problem(attest_problem **problem, void **storage, size_t
   arena a = {.size = storage_size(c)};
   uint64_t state = 1000 + i;
   *storage = a.data = calloc(a.size, 1);
-  *problem = attest_problem_new("softmax", error);
+  *problem = attest_problem_new(c->kernel, error);
   if (!a.data || !*problem)
     return *problem ? attest_fail(error, ATTEST_ERR_MEMORY, "out of memory") : error->status;
-  attest_status status = set_params(*problem, c->params, error);
+  attest_status status = synthetic_params(*problem, c->params, error);
   if (!status) status = add_qkv(*problem, &a, c, &state, error);
   if (!status) status = add_extras(*problem, &a, c, &state, error);
+  if (!status && c->with & WITH_STATE) status = add_state(*problem, &a, &state, error);
   return status ? status : problem_resolve(*problem, error);
 }

@@ -272,6 +272,9 @@ int problem_visible(const attest_problem *problem, const problem_slice *slice, i
  */
 int64_t problem_output_rows(const attest_problem *problem, const problem_slice *slice, int output);
 int64_t problem_output_width(const attest_problem *problem, int output);
+/* Whether a final state is defined: the kernel has one, its shape can be counted, and neither mask
+ * nor window hides keys from some rows. */
+int problem_ends_in_state(const attest_problem *problem);
 
 /* Index of (row, component) in the axes of the output tensor as given (or as problem_output_shape
  * says); component is ignored for lse. */

@@ -119,13 +119,21 @@ static attest_status values_check(const attest_problem *problem, attest_error *e
   return ATTEST_OK;
 }
 
-/* One state for all rows cannot leave out what a mask or a window hides from some. */
+/* One state for all rows cannot leave out what a mask or a window hides from some: which of them
+ * does, or NULL. */
+static const char *hides_keys(const attest_problem *problem) {
+  const problem_values *values = &problem->values;
+  int window = values->window_left >= 0 || (values->window_right >= 0 && !values->causal);
+  return problem->input[INPUT_MASK].data ? "mask" : window ? "window" : NULL;
+}
+
+int problem_ends_in_state(const attest_problem *problem) {
+  return problem_has_state(problem) && problem->state_rows > 0 && !hides_keys(problem);
+}
+
 static attest_status visibility_check(const attest_problem *problem, attest_error *error) {
   const problem_values *values = &problem->values;
-  const char *what = problem->input[INPUT_MASK].data ? "mask"
-                     : values->window_left >= 0 || (values->window_right >= 0 && !values->causal)
-                         ? "window"
-                         : NULL;
+  const char *what = hides_keys(problem);
   const char *state = problem->input[INPUT_INITIAL_STATE].data   ? "initial-state"
                       : problem->output[OUTPUT_FINAL_STATE].data ? "final-state"
                       : values->form == FORM_RECURRENT           ? "form recurrent"

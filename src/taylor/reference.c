@@ -8,113 +8,116 @@
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-/* y_c = sum of factor_n u_nc over the terms, of |factor_n u_nc| where `absolute`. */
-static void column_sum(arb_t y, const taylor_row *r, arb_srcptr factor, int64_t column,
-                       int absolute) {
-  arb_t term, u;
-  arb_init(term);
-  arb_init(u);
-  arb_zero(y);
-  for (int64_t n = 0; n < r->count; n++) {
-    arb_set_d(u, taylor_row_value(r, n, column));
-    arb_mul(term, u, factor + n, r->prec);
-    if (absolute) arb_abs(term, term);
-    arb_add(y, y, term, r->prec);
-  }
-  arb_clear(term);
-  arb_clear(u);
+/* Scratch of one row: a column of values, the normaliser's, and |w|. */
+typedef struct {
+  arb_ptr u, y, w_abs;
+} row_scratch;
+
+static void load_column(arb_ptr u, const taylor_row *r, int64_t column) {
+  for (int64_t n = 0; n < r->count; n++)
+    arb_set_d(u + n, taylor_row_value(r, n, column));
 }
 
-/* W, eps included; 1 where nothing is divided. */
-static void row_normalizer(arb_t sum, const taylor_row *r) {
+/* W, eps included; 1 where nothing is divided. y: the normaliser's column, 0 without one. */
+static void row_normalizer(arb_t sum, arb_ptr y, const taylor_row *r) {
   if (!r->kind.has_normalizer) {
     arb_one(sum);
     return;
   }
   arb_t eps;
   arb_init(eps);
-  column_sum(sum, r, r->w, r->slice->dv, 0);
+  load_column(y, r, r->slice->dv);
   taylor_real_ball(eps, &r->problem->values.eps, r->prec);
-  arb_add(sum, sum, eps, r->prec);
+  arb_dot(sum, eps, 0, y, 1, r->w, 1, r->count, r->prec);
   arb_clear(eps);
 }
 
 /* S times |W| of one component: sum of c |u_c - x u_dv|, or c (|u_c| + |x| |u_dv|) for stateful
  * terms; without a normaliser the part of x is left out. */
-static void row_sensitivity(arb_t s, const taylor_row *r, const arb_t x, int64_t column) {
-  arb_t term, u, y;
+static void row_sensitivity(arb_t s, const taylor_row *r, const row_scratch *k, const arb_t x) {
+  arb_t term, u;
   arb_init(term);
   arb_init(u);
-  arb_init(y);
   arb_zero(s);
   for (int64_t n = 0; n < r->count; n++) {
-    arb_set_d(u, taylor_row_value(r, n, column));
-    arb_set_d(y, r->kind.has_normalizer ? taylor_row_value(r, n, r->slice->dv) : 0);
-    arb_mul(term, x, y, r->prec);
+    arb_mul(term, x, k->y + n, r->prec);
     if (taylor_row_is_stateful(r, n)) {
       arb_abs(term, term);
-      arb_abs(u, u);
+      arb_abs(u, k->u + n);
       arb_add(u, u, term, r->prec);
     } else {
-      arb_sub(u, u, term, r->prec);
+      arb_sub(u, k->u + n, term, r->prec);
       arb_abs(u, u);
     }
     arb_addmul(s, u, r->c + n, r->prec);
   }
   arb_clear(term);
   arb_clear(u);
-  arb_clear(y);
 }
 
-/* A times |W|: sum of |w u_c|. */
-static void row_elements(room_balls *balls, const taylor_row *r, const arb_t sum, unsigned want) {
+/* One key and nothing else in either sum gives its value, exactly. */
+static int is_alone(const taylor_row *r) {
+  return r->count == 1 && r->keys == 1 && r->kind.has_normalizer &&
+         r->problem->values.eps.sign == 0;
+}
+
+static void row_elements(room_balls *balls, const taylor_row *r, row_scratch *k, const arb_t sum,
+                         unsigned want) {
   arb_t size;
   arb_init(size);
   arb_abs(size, sum);
+  for (int64_t n = 0; n < r->count && want & WANT_CONDITION; n++)
+    arb_abs(k->w_abs + n, r->w + n);
   for (int64_t c = 0; c < r->slice->dv; c++) {
-    arb_ptr x = balls->x + c;
-    column_sum(x, r, r->w, c, 0);
+    arb_ptr x = balls->x + c, a = balls->a + c;
+    load_column(k->u, r, c);
+    arb_dot(x, NULL, 0, k->u, 1, r->w, 1, r->count, r->prec);
     arb_div(x, x, sum, r->prec);
-    /* One key and nothing else in either sum: its value, exactly. */
-    if (r->count == 1 && r->keys == 1 && r->kind.has_normalizer && r->problem->values.eps.sign == 0)
-      arb_set_d(x, taylor_row_value(r, 0, c));
+    if (is_alone(r)) arb_set(x, k->u);
     if (!(want & WANT_CONDITION)) continue;
-    column_sum(balls->a + c, r, r->w, c, 1);
-    arb_div(balls->a + c, balls->a + c, size, r->prec);
-    row_sensitivity(balls->s + c, r, x, c);
+    row_sensitivity(balls->s + c, r, k, x);
     arb_div(balls->s + c, balls->s + c, size, r->prec);
+    for (int64_t n = 0; n < r->count; n++)
+      arb_abs(k->u + n, k->u + n);
+    arb_dot(a, NULL, 0, k->u, 1, k->w_abs, 1, r->count, r->prec);
+    arb_div(a, a, size, r->prec);
   }
   arb_clear(size);
+}
+
+/* x, and A and S where wanted, unless W is not known to be apart from 0: whether it is. */
+static int try_row(room_balls *balls, const taylor_row *r, unsigned want) {
+  arb_t sum;
+  arb_ptr columns = _arb_vec_init(3 * r->count);
+  row_scratch k = {columns, columns + r->count, columns + 2 * r->count};
+  arb_init(sum);
+  row_normalizer(sum, k.y, r);
+  int apart = !arb_contains_zero(sum);
+  if (apart) row_elements(balls, r, &k, sum, want);
+  arb_clear(sum);
+  _arb_vec_clear(columns, 3 * r->count);
+  return apart;
 }
 
 /* The precision rises until the sign of W is known; that it is not 0 is known by then. */
 static attest_status ordinary_row(room_balls *balls, const attest_problem *problem,
                                   const problem_slice *slice, int64_t row, unsigned want,
                                   slong prec, attest_error *error) {
-  arb_t sum;
-  int asked = 0, more = 1;
-  attest_status status = ATTEST_OK;
-  arb_init(sum);
-  while (more && !status) {
+  for (int asked = 0;; asked = 1, prec *= 2) {
     taylor_row r;
-    status = taylor_row_init(&r, problem, slice, row, (want & WANT_CONDITION) != 0, prec, error);
-    if (status) break;
-    row_normalizer(sum, &r);
-    more = arb_contains_zero(sum);
-    if (!more) row_elements(balls, &r, sum, want);
+    attest_status status =
+        taylor_row_init(&r, problem, slice, row, (want & WANT_CONDITION) != 0, prec, error);
+    if (status) return status;
+    int done = try_row(balls, &r, want);
     taylor_row_clear(&r);
-    int zero = more && !asked ? taylor_normalizer_vanishes(problem, slice, row) : 0;
+    if (done) return ATTEST_OK;
+    int zero = asked ? 0 : taylor_normalizer_vanishes(problem, slice, row);
     if (zero < 0)
-      status = attest_fail(error, ATTEST_ERR_MEMORY, "out of memory for one row of exact weights");
-    if (zero > 0) {
-      memset(balls->class, EXACT_NAN, (size_t)slice->dv);
-      more = 0;
-    }
-    asked = 1;
-    prec *= 2;
+      return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory for one row of exact weights");
+    if (zero == 0) continue;
+    memset(balls->class, EXACT_NAN, (size_t)slice->dv);
+    return ATTEST_OK;
   }
-  arb_clear(sum);
-  return status;
 }
 
 static attest_status out_row(room_balls *balls, const attest_problem *problem,
