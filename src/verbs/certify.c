@@ -3,7 +3,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "../certify/builtin.h"
 #include "../certify/statements.h"
@@ -31,45 +30,6 @@ static const verb_definition definition = {
     .flag_count = sizeof flags / sizeof *flags,
     .operands_max = 1,
 };
-
-/* ---- the data folder ---- */
-
-static int holds_data(const char *folder) {
-  char path[4200];
-  snprintf(path, sizeof path, "%s/stories260k/q.npy", folder);
-  return access(path, R_OK) == 0;
-}
-
-/* PREFIX/share/attest/data for a command in PREFIX/bin: 0, or -1. */
-static int installed_data(char folder[4096]) {
-  ssize_t n = readlink("/proc/self/exe", folder, 4000);
-  if (n <= 0) return -1;
-  folder[n] = 0;
-  for (int i = 0; i < 2; i++) {
-    char *slash = strrchr(folder, '/');
-    if (!slash) return -1;
-    *slash = 0;
-  }
-  strcat(folder, "/share/attest/data");
-  return 0;
-}
-
-/* 0 and the folder, or 2 after the complaint. */
-static int find_data(char folder[4096], const verb_options *options) {
-  const char *given = verb_option(options, "data"), *variable = getenv("ATTEST_DATA");
-  const char *candidates[] = {given ? given : "data", given ? NULL : variable};
-  for (size_t i = 0; i < 2; i++)
-    if (candidates[i] && strlen(candidates[i]) < 4096 && holds_data(candidates[i])) {
-      strcpy(folder, candidates[i]);
-      return 0;
-    }
-  if (!given && !installed_data(folder) && holds_data(folder)) return 0;
-  return verb_usage_error("%s/stories260k/q.npy cannot be read: name the folder with --data or "
-                          "ATTEST_DATA",
-                          given      ? given
-                          : variable ? variable
-                                     : "data");
-}
 
 /* ---- the suite ---- */
 
@@ -134,7 +94,7 @@ static int run_suite(report *r, const verb_options *options) {
   char folder[4096];
   builtin_suite *suite;
   attest_error error;
-  int status = find_data(folder, options);
+  int status = verb_find_data(folder, verb_option(options, "data"), "stories260k/q.npy");
   if (status) return status;
   if (builtin_open(&suite, folder, &error)) return verb_trouble(&error);
   certify_options how = {.interrupted = &verb_interrupted,

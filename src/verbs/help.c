@@ -17,6 +17,7 @@ static const verb verbs[] = {
     {"check", verb_check, "certify or refute what a kernel returned"},
     {"certify", verb_certify, "certify the built-in kernels on real and synthetic tensors"},
     {"reference", verb_reference, "write exact results, as decimals or correctly rounded"},
+    {"claims", verb_claims, "decide numbers and statements of papers"},
     {"eval", verb_eval, "print the value of an expression over real numbers"},
     {"inspect", verb_inspect, "say what a tensor file holds"},
     {"kernels", verb_kernels, "list the kernels"},

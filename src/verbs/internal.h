@@ -20,6 +20,10 @@ void verb_help_print(const verb_definition *definition, const problem_kernel *ke
 /* "  name      text": one row of a help, the text in its column. */
 void verb_help_row(const char *name, const char *text);
 
+/* The folder that holds `what` ("stories260k/q.npy"): the one given, or, where that is NULL, data,
+ * $ATTEST_DATA or the installed one (data.c). 0, or 2 after the complaint. */
+int verb_find_data(char folder[4096], const char *given, const char *what);
+
 /* ---- check and certify (finish.c) ---- */
 
 /* Set by the first Ctrl-C (or SIGTERM) after verb_catch_interrupts; the second one kills. */
