@@ -5,6 +5,7 @@
  *   expr + printed     the value rounds to the printed decimal in its last digit (lists: each one)
  *   predicate + for    a comparison holds for all values of its variables
  *   run                what the project's own kernels do (run.h)
+ *   certified          what the rooms certify of their mathematics (certified.h)
  * and perhaps a counterexample of its predicate, a corrected form with checks of its own, and a
  * hypothesis under which the corrected form is what was meant. Verdicts:
  *   holds              every check holds
@@ -17,6 +18,7 @@
 #define ATTEST_CLAIMS_CLAIMS_H
 
 #include "../tensor/config.h"
+#include "certified.h"
 #include "predicate.h"
 #include "run.h"
 
@@ -31,7 +33,7 @@ typedef enum {
 } claim_verdict;
 extern const char *const claim_verdict_names[CLAIM_VERDICTS];
 
-typedef enum { CHECK_EXPRESSION, CHECK_PREDICATE, CHECK_RUN } check_kind;
+typedef enum { CHECK_EXPRESSION, CHECK_PREDICATE, CHECK_RUN, CHECK_CERTIFIED } check_kind;
 
 typedef struct {
   check_kind kind;
@@ -43,6 +45,7 @@ typedef struct {
   size_t counterexample_count;
   expression *counterexample; /* one a variable of the predicate, in their order */
   claim_run run;
+  claim_certified certified;
 } claim_check;
 
 typedef struct {
@@ -62,6 +65,8 @@ typedef struct {
 /* Reads and parses a whole file; messages begin with "PATH:LINE: ". */
 attest_status claim_file_open(claim_file *file, const char *path, attest_error *error);
 void claim_file_close(claim_file *file);
+/* Whether a check needs the folder of the project's tensors. */
+int claim_file_needs_data(const claim_file *file);
 
 /* What was found out about one claim. Texts are owned; NULL where there are none. */
 typedef struct {
@@ -75,8 +80,8 @@ typedef struct {
 } claim_result;
 
 /* Trouble (not a verdict): a domain error, a predicate without bounds, a kernel that is not built.
- * `result` is to be cleared in any case. */
-attest_status claim_decide(claim_result *result, const claim_file *file, size_t i,
+ * `data`: the folder that holds stories260k/. `result` is to be cleared in any case. */
+attest_status claim_decide(claim_result *result, const claim_file *file, size_t i, const char *data,
                            attest_error *error);
 void claim_result_clear(claim_result *result);
 

@@ -80,6 +80,19 @@ static attest_status take_printed(claim_check *check, const config_node *node, l
   return ATTEST_OK;
 }
 
+/* certified: {..} and perhaps the printed number of its fact. */
+static attest_status take_certified(claim_check *check, const config_node *mapping, loader *l) {
+  const config_node *node = config_find(mapping, "certified"),
+                    *printed = config_find(mapping, "printed");
+  check->kind = CHECK_CERTIFIED;
+  attest_status status = claim_certified_read(&check->certified, node, l->path, l->error);
+  if (!status && !printed != !check->certified.fact)
+    status = config_fail(l->error, l->path, node, "fact and printed belong together");
+  if (!status && printed)
+    status = config_expect(printed, CONFIG_SCALAR, "printed", l->path, l->error);
+  return status || !printed ? status : take_printed(check, printed, l);
+}
+
 static attest_status take_expression(claim_check *check, const config_node *mapping, loader *l) {
   const config_node *node = config_find(mapping, "expr"),
                     *printed = config_find(mapping, "printed");
@@ -142,11 +155,12 @@ static attest_status take_predicate(claim_check *check, const config_node *mappi
 /* The one check that the keys of a mapping describe, or none. */
 static attest_status take_check(claim_check **checks, size_t *count, const config_node *mapping,
                                 int needed, loader *l) {
-  static const char *const kinds[] = {"expr", "predicate", "run"};
-  static const char *const parts[][2] = {
-      {"printed", "expr"}, {"for", "predicate"}, {"counterexample", "predicate"}};
+  static const char *const kinds[] = {"expr", "predicate", "run", "certified"};
+  static const char *const parts[][3] = {{"printed", "expr", "certified"},
+                                         {"for", "predicate", "predicate"},
+                                         {"counterexample", "predicate", "predicate"}};
   const config_node *found = NULL;
-  for (size_t i = 0; i < 3; i++) {
+  for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
     const config_node *node = config_find(mapping, kinds[i]);
     if (node && found)
       return config_fail(l->error, l->path, node,
@@ -155,12 +169,12 @@ static attest_status take_check(claim_check **checks, size_t *count, const confi
   }
   for (size_t i = 0; i < 3; i++) {
     const config_node *part = config_find(mapping, parts[i][0]);
-    if (part && (!found || strcmp(found->key, parts[i][1])))
+    if (part && (!found || (strcmp(found->key, parts[i][1]) && strcmp(found->key, parts[i][2]))))
       return config_fail(l->error, l->path, part, "%s belongs to %s, which is missing", parts[i][0],
                          parts[i][1]);
   }
   if (!found && needed)
-    return config_fail(l->error, l->path, mapping, "expr, predicate or run is missing");
+    return config_fail(l->error, l->path, mapping, "expr, predicate, run or certified is missing");
   if (!found) return ATTEST_OK;
   claim_check *longer = realloc(*checks, (*count + 1) * sizeof *longer);
   if (!longer) return out_of_memory(l);
@@ -170,6 +184,7 @@ static attest_status take_check(claim_check **checks, size_t *count, const confi
   check->line = found->line;
   if (!strcmp(found->key, "expr")) return take_expression(check, mapping, l);
   if (!strcmp(found->key, "predicate")) return take_predicate(check, mapping, l);
+  if (!strcmp(found->key, "certified")) return take_certified(check, mapping, l);
   check->kind = CHECK_RUN;
   return claim_run_read(&check->run, found, l->path, l->error);
 }
@@ -178,7 +193,7 @@ static attest_status take_check(claim_check **checks, size_t *count, const confi
 static attest_status take_checks(claim_check **checks, size_t *count, const config_node *node,
                                  loader *l) {
   static const char *const keys[] = {"expr",           "printed", "predicate", "for",
-                                     "counterexample", "run",     NULL};
+                                     "counterexample", "run",     "certified", NULL};
   const config_node *items = node->kind == CONFIG_SEQUENCE ? node->items : node;
   size_t n = node->kind == CONFIG_SEQUENCE ? node->count : 1;
   for (size_t i = 0; i < n; i++) {
@@ -212,9 +227,9 @@ static attest_status check_claim(const claim *c, const config_node *node, loader
   if (!c->id) return config_fail(l->error, l->path, node, "the claim has no id");
   if (!c->statement) return config_fail(l->error, l->path, node, "%s has no statement", c->id);
   if (!c->check_count && !c->reason)
-    return config_fail(l->error, l->path, node,
-                       "%s has nothing to check: expr, predicate, run, or the reason why not",
-                       c->id);
+    return config_fail(
+        l->error, l->path, node,
+        "%s has nothing to check: expr, predicate, run, certified, or the reason why not", c->id);
   if (c->check_count && c->reason)
     return config_fail(l->error, l->path, node,
                        "%s has a reason why it cannot be checked, and a check", c->id);
@@ -225,10 +240,10 @@ static attest_status check_claim(const claim *c, const config_node *node, loader
 }
 
 static attest_status load_claim(claim *c, const config_node *node, loader *l) {
-  static const char *const keys[] = {"id",      "source",     "statement", "expr",
-                                     "printed", "predicate",  "for",       "counterexample",
-                                     "run",     "hypothesis", "corrected", "expect",
-                                     "reason",  "note",       "checks",    NULL};
+  static const char *const keys[] = {
+      "id",        "source",         "statement", "expr",      "printed", "predicate",
+      "for",       "counterexample", "run",       "certified", "checks",  "hypothesis",
+      "corrected", "expect",         "reason",    "note",      NULL};
   c->line = node->line;
   attest_status status = config_expect(node, CONFIG_MAPPING, "a claim", l->path, l->error);
   if (!status) status = config_known_keys(node, keys, l->path, l->error);
@@ -282,6 +297,18 @@ attest_status claim_file_open(claim_file *file, const char *path, attest_error *
   return status;
 }
 
+int claim_file_needs_data(const claim_file *file) {
+  for (size_t i = 0; i < file->count; i++) {
+    const claim *c = &file->claims[i];
+    for (size_t k = 0; k < c->check_count + c->corrected_count; k++) {
+      const claim_check *check =
+          k < c->check_count ? &c->checks[k] : &c->corrected[k - c->check_count];
+      if (check->kind == CHECK_CERTIFIED) return 1;
+    }
+  }
+  return 0;
+}
+
 /* ---- freeing ---- */
 
 static void free_checks(claim_check *checks, size_t count) {
@@ -289,6 +316,7 @@ static void free_checks(claim_check *checks, size_t count) {
     expression_clear(&checks[i].expr);
     predicate_clear(&checks[i].condition);
     claim_run_clear(&checks[i].run);
+    claim_certified_clear(&checks[i].certified);
     for (size_t k = 0; k < checks[i].printed_count; k++)
       free(checks[i].printed[k]);
     for (size_t k = 0; k < checks[i].counterexample_count; k++)

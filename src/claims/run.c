@@ -3,16 +3,17 @@
 #include "run.h"
 
 #include <math.h>
+#include <omp.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
-/* q, k, v of one head. */
+/* q, k, v of one head, and the state to begin with. */
 typedef struct {
   int64_t nq, n, d, dv;
   attest_dtype dtype;
   void *storage;
-  attest_tensor q, k, v;
+  attest_tensor q, k, v, state; /* state.data NULL: none */
 } run_data;
 
 /* ---- data ---- */
@@ -51,7 +52,7 @@ static attest_status data_open(run_data *data, const claim_run *run, int64_t nq,
   size_t size = tensor_dtype_size(run->dtype);
   size_t q = (size_t)(nq * run->d) * size, k = (size_t)(n * run->d) * size;
   size_t v = (size_t)(n * run->dv) * size, widest = (size_t)(run->d > run->dv ? run->d : run->dv);
-  *data = (run_data){nq, n, run->d, run->dv, run->dtype, malloc(q + k + v), {0}, {0}, {0}};
+  *data = (run_data){nq, n, run->d, run->dv, run->dtype, malloc(q + k + v), {0}, {0}, {0}, {0}};
   double *row = malloc(widest * sizeof *row);
   if (!data->storage || !row) {
     free(row);
@@ -82,6 +83,8 @@ static attest_status problem_open(attest_problem **problem, const run_kernel *ke
   if (!status) status = attest_problem_input(*problem, "q", &data->q, error);
   if (!status) status = attest_problem_input(*problem, "k", &data->k, error);
   if (!status) status = attest_problem_input(*problem, "v", &data->v, error);
+  if (!status && data->state.data)
+    status = attest_problem_input(*problem, "initial-state", &data->state, error);
   return status ? status : problem_resolve(*problem, error);
 }
 
@@ -93,28 +96,37 @@ static attest_status built_kernel(const problem_room **room, const run_kernel *k
                      kernel->kernel);
 }
 
-/* Runs the kernel; *out gets storage of its own. */
-static attest_status run_once(attest_tensor *out, double *seconds, const run_kernel *kernel,
-                              const run_data *data, attest_error *error) {
-  attest_problem *problem;
+/* A tensor with storage of its own for one output. */
+static attest_status output_open(attest_tensor *t, const attest_problem *problem, int output,
+                                 attest_dtype dtype, attest_error *error) {
+  int ndim;
+  int64_t shape[ATTEST_MAX_DIMS];
+  problem_output_shape(&ndim, shape, problem, output);
+  *t = attest_tensor_of(NULL, dtype, ndim, shape);
+  t->data = calloc((size_t)tensor_elements(t) + 1, tensor_dtype_size(dtype));
+  return t->data ? ATTEST_OK : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+}
+
+/* Runs the kernel; *out and, unless NULL, *final_state get storage of their own. */
+static attest_status run_once(attest_tensor *out, attest_tensor *final_state, double *seconds,
+                              const run_kernel *kernel, const run_data *data, attest_error *error) {
+  attest_problem *problem = NULL;
   const problem_room *room;
   attest_tensor lse = {0};
   struct timespec start, end;
-  const int64_t shape[2] = {data->nq, data->dv};
   attest_status status = built_kernel(&room, kernel, error);
-  if (status) return status;
-  status = problem_open(&problem, kernel, data, error);
-  *out = attest_tensor_of(NULL, data->dtype, 2, shape);
-  out->data = calloc((size_t)(data->nq * data->dv), tensor_dtype_size(data->dtype));
-  if (!status && !out->data) status = attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  if (!status) status = problem_open(&problem, kernel, data, error);
+  if (!status) status = output_open(out, problem, OUTPUT_OUT, data->dtype, error);
+  if (!status && final_state) {
+    status = output_open(final_state, problem, OUTPUT_FINAL_STATE, data->dtype, error);
+    if (!status) status = attest_problem_output(problem, "final-state", final_state, error);
+    if (!status) status = problem_resolve(problem, error);
+  }
   clock_gettime(CLOCK_MONOTONIC, &start);
   if (!status) status = room->kernel(out, &lse, problem, error);
   clock_gettime(CLOCK_MONOTONIC, &end);
   *seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
   attest_problem_free(problem);
-  if (!status) return ATTEST_OK;
-  free(out->data);
-  out->data = NULL;
   return status;
 }
 
@@ -145,7 +157,7 @@ static attest_status measure_error(double *lo, double *hi, const claim_run *run,
   double seconds;
   certify_error found = {0};
   attest_status status = data_open(&data, run, run->nq, run->n, error);
-  if (!status) status = run_once(&out, &seconds, &run->subject, &data, error);
+  if (!status) status = run_once(&out, NULL, &seconds, &run->subject, &data, error);
   if (!status)
     status =
         problem_open(&problem, run->against.kernel ? &run->against : &run->subject, &data, error);
@@ -167,23 +179,45 @@ static attest_status measure_error(double *lo, double *hi, const claim_run *run,
 
 /* ---- times ---- */
 
+/* The data of decoding one token after n. For a kernel with a state, that of n keys comes with it.
+ */
+static attest_status decoding_data(run_data *data, const run_kernel *kernel, const claim_run *run,
+                                   int64_t n, attest_error *error) {
+  if (strstr(problem_kernel_find(kernel->kernel)->outputs, "final-state")) {
+    run_data before;
+    attest_tensor out = {0}, state = {0};
+    double seconds;
+    attest_status status = data_open(&before, run, n, n, error);
+    if (!status) status = run_once(&out, &state, &seconds, kernel, &before, error);
+    if (!status) status = data_open(data, run, 1, 1, error);
+    data->state = state;
+    free(out.data);
+    free(before.storage);
+    return status;
+  }
+  return data_open(data, run, 1, n, error);
+}
+
 /* The least of several runs that together take some milliseconds. */
 static attest_status least_time(double *seconds, const run_kernel *kernel, const claim_run *run,
                                 int64_t n, attest_error *error) {
   enum { RUNS_MAX = 20 };
-  run_data data;
-  attest_status status = data_open(&data, run, run->nq < run->n ? run->nq : n, n, error);
+  run_data data = {0};
+  attest_status status = run->decode
+                             ? decoding_data(&data, kernel, run, n, error)
+                             : data_open(&data, run, run->nq < run->n ? run->nq : n, n, error);
   double total = 0;
   *seconds = INFINITY;
   for (int i = 0; i < RUNS_MAX && !status && total < 0.05; i++) {
     attest_tensor out = {0};
     double once;
-    status = run_once(&out, &once, kernel, &data, error);
+    status = run_once(&out, NULL, &once, kernel, &data, error);
     free(out.data);
     total += once;
     if (!status && once < *seconds) *seconds = once;
   }
   free(data.storage);
+  free(data.state.data);
   return status;
 }
 
@@ -216,7 +250,10 @@ static attest_status measure_time(double *figure, const claim_run *run, attest_e
 
 attest_status claim_run_execute(double *lo, double *hi, const claim_run *run, attest_error *error) {
   if (run->figure != FIGURE_SECONDS) return measure_error(lo, hi, run, error);
+  int threads = omp_get_max_threads();
+  omp_set_num_threads(1);
   attest_status status = measure_time(lo, run, error);
+  omp_set_num_threads(threads);
   *hi = *lo;
   return status;
 }

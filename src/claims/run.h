@@ -4,7 +4,7 @@
  *   run:
  *     kernel: softmax           # and parameters as on the command line:
  *     params: {scale: 1/2, causal: top-left}
- *     data: {rows: sphere, n: 1024, d: 16, dv: 64, seed: 1}
+ *     data: {rows: sphere, n: 1024, d: 16, dv: 64, seed: 1}     # decode: yes, see below
  *     dtype: float32
  *     figure: abs               # or rel row ulp nmse backward; frobenius = sqrt(nmse); seconds
  *     against: {kernel: softmax, params: {scale: 1/2, causal: top-left}}
@@ -13,8 +13,10 @@
  * The kernel's output on the data is compared with the exact result of `against` (default: of the
  * same kernel), and the figure enclosed. With `bound` the claim is that it stays below. With
  * `printed` the figure is shown beside the printed one, and the verdict is `measured`: the paper's
- * own data are not at hand, and times depend on the machine. For seconds, `against` makes the
- * figure the ratio of the two times, and `sizes` the fitted exponent of the time over n. */
+ * own data are not at hand, and times depend on the machine. Times are those of one thread, the
+ * least of several. `against` makes the figure the ratio of the two times, and `sizes` the fitted
+ * exponent of the time over n. decode: yes times one more token after n: one query on n keys, or,
+ * for kernels that keep a state, one key and one query on the state that n keys left. */
 #ifndef ATTEST_CLAIMS_RUN_H
 #define ATTEST_CLAIMS_RUN_H
 
@@ -35,6 +37,7 @@ enum { RUN_SIZES_MAX = 16 };
 typedef struct {
   run_kernel subject, against; /* against.kernel NULL: the subject's own reference */
   run_rows rows;
+  int decode;
   int64_t nq, n, d, dv;
   uint64_t seed;
   attest_dtype dtype;

@@ -60,7 +60,7 @@ static attest_status read_count(int64_t *n, const config_node *node, int64_t mos
 }
 
 static attest_status read_data(claim_run *run, const config_node *node, loader *l) {
-  static const char *const keys[] = {"rows", "nq", "n", "d", "dv", "seed", NULL};
+  static const char *const keys[] = {"rows", "nq", "n", "d", "dv", "seed", "decode", NULL};
   struct {
     const char *key;
     int64_t *value, most;
@@ -74,6 +74,13 @@ static attest_status read_data(claim_run *run, const config_node *node, loader *
   for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !status; i++) {
     const config_node *item = config_find(node, sizes[i].key);
     if (item) status = read_count(sizes[i].value, item, sizes[i].most, l);
+  }
+  const config_node *decode = config_find(node, "decode");
+  if (!status && decode) {
+    status = config_expect(decode, CONFIG_SCALAR, "decode", l->path, l->error);
+    run->decode = !status && !strcmp(decode->text, "yes");
+    if (!status && !run->decode && strcmp(decode->text, "no"))
+      status = config_fail(l->error, l->path, decode, "decode must be yes or no");
   }
   const config_node *rows = config_find(node, "rows"), *seeds = config_find(node, "seed");
   if (!status && seeds) status = read_count(&seed, seeds, INT64_MAX, l);
@@ -118,10 +125,10 @@ static attest_status read_sizes(claim_run *run, const config_node *node, loader 
   return status;
 }
 
-static int is_positive_decimal(const char *text) {
+static int is_decimal(const char *text) {
   char *end;
   double x = strtod(text, &end);
-  return !*end && x > 0 && x < 1e300 && strspn(text, "0123456789.eE-+") == strlen(text);
+  return !*end && x >= 0 && x < 1e300 && strspn(text, "0123456789.eE-+") == strlen(text);
 }
 
 static attest_status read_limit(claim_run *run, const config_node *node, loader *l) {
@@ -130,8 +137,9 @@ static attest_status read_limit(claim_run *run, const config_node *node, loader 
   if (!limit || (bound && printed))
     return config_fail(l->error, l->path, node, "a run needs either bound or printed");
   attest_status status = config_expect(limit, CONFIG_SCALAR, limit->key, l->path, l->error);
-  if (!status && !is_positive_decimal(limit->text))
-    status = config_fail(l->error, l->path, limit, "%s must be a positive decimal", limit->key);
+  if (!status && !is_decimal(limit->text))
+    status = config_fail(l->error, l->path, limit, "%s must be a decimal that is not negative",
+                         limit->key);
   if (!status && bound && run->figure == FIGURE_SECONDS)
     status = config_fail(l->error, l->path, limit,
                          "times depend on the machine: give printed, not bound");
@@ -178,6 +186,8 @@ attest_status claim_run_read(claim_run *run, const config_node *node, const char
   if (!status && sizes) status = read_sizes(run, sizes, &l);
   if (!status && sizes && run->figure != FIGURE_SECONDS)
     status = config_fail(error, path, sizes, "sizes belong to figure: seconds");
+  if (!status && run->decode && run->figure != FIGURE_SECONDS)
+    status = config_fail(error, path, data, "decode belongs to figure: seconds");
   if (!status && against) status = read_against(run, against, &l);
   return status ? status : read_limit(run, node, &l);
 }

@@ -250,6 +250,30 @@ static attest_status decide_run(claim_verdict *verdict, claim_result *r, const c
   return status ? status : add_enclosure(r, double_text(low), double_text(high), error);
 }
 
+/* ---- statements ---- */
+
+static attest_status decide_certified(claim_verdict *verdict, claim_result *r,
+                                      const claim_check *check, const char *data,
+                                      attest_error *error) {
+  claim_findings found = {0};
+  value_init(&found.fact);
+  attest_status status = claim_certified_run(&found, &check->certified, data, error);
+  *verdict = found.refuted ? CLAIM_REFUTED : found.undecided ? CLAIM_UNDECIDED : CLAIM_HOLDS;
+  if (!status && check->certified.fact) {
+    /* a fact of a finding that is not certified is no evidence */
+    *verdict = *verdict == CLAIM_HOLDS
+                   ? of_truth(printed_matches(&found.fact, check->printed[0], 64))
+                   : CLAIM_UNDECIDED;
+    status = add_value_enclosure(r, &found.fact, 64, error);
+    if (!status) status = set_printed(r, check->printed, 1, error);
+  } else if (!status) {
+    add_note(r, "statement %s: %zu findings certified, %zu refuted, %zu undecided",
+             check->certified.statement, found.certified, found.refuted, found.undecided);
+  }
+  value_clear(&found.fact);
+  return status;
+}
+
 /* ---- claims ---- */
 
 /* refuted, then undecided, then measured outweigh holds. */
@@ -268,15 +292,27 @@ static attest_status at_line(const claim_file *file, const claim_check *check, a
   return attest_fail(error, status, "%.150s:%d: %.300s", file->path, check->line, message);
 }
 
+static attest_status decide_check(claim_verdict *verdict, claim_result *r, const claim_check *check,
+                                  const char *data, attest_error *error) {
+  switch (check->kind) {
+  case CHECK_EXPRESSION:
+    return decide_expression(verdict, r, check, error);
+  case CHECK_PREDICATE:
+    return decide_predicate(verdict, r, check, error);
+  case CHECK_RUN:
+    return decide_run(verdict, r, check, error);
+  default:
+    return decide_certified(verdict, r, check, data, error);
+  }
+}
+
 static attest_status decide_checks(claim_verdict *verdict, claim_result *r, const claim_file *file,
-                                   const claim_check *checks, size_t count, attest_error *error) {
+                                   const claim_check *checks, size_t count, const char *data,
+                                   attest_error *error) {
   *verdict = CLAIM_HOLDS;
   for (size_t i = 0; i < count; i++) {
     claim_verdict one = CLAIM_UNDECIDED;
-    attest_status status =
-        checks[i].kind == CHECK_EXPRESSION  ? decide_expression(&one, r, &checks[i], error)
-        : checks[i].kind == CHECK_PREDICATE ? decide_predicate(&one, r, &checks[i], error)
-                                            : decide_run(&one, r, &checks[i], error);
+    attest_status status = decide_check(&one, r, &checks[i], data, error);
     if (status) return at_line(file, &checks[i], status, error);
     *verdict = worse(*verdict, one);
   }
@@ -292,7 +328,7 @@ static void note_corrected(claim_result *r, const claim_result *corrected, claim
   if (corrected->note) add_note(r, "corrected form %s: %s", word, corrected->note);
 }
 
-attest_status claim_decide(claim_result *result, const claim_file *file, size_t i,
+attest_status claim_decide(claim_result *result, const claim_file *file, size_t i, const char *data,
                            attest_error *error) {
   const claim *c = &file->claims[i];
   claim_verdict corrected_verdict;
@@ -308,11 +344,11 @@ attest_status claim_decide(claim_result *result, const claim_file *file, size_t 
     return ATTEST_OK;
   }
   attest_status status =
-      decide_checks(&result->verdict, result, file, c->checks, c->check_count, error);
+      decide_checks(&result->verdict, result, file, c->checks, c->check_count, data, error);
   if (!status && c->corrected_count) {
     claim_result corrected = {0};
     status = decide_checks(&corrected_verdict, &corrected, file, c->corrected, c->corrected_count,
-                           error);
+                           data, error);
     if (!status) note_corrected(result, &corrected, corrected_verdict);
     claim_result_clear(&corrected);
     if (!status && c->hypothesis && result->verdict == CLAIM_REFUTED &&

@@ -28,7 +28,8 @@ static const verb_definition definition = {
         "A file is a list of claims; each has an id, a statement and one of\n"
         "  expr: taylor_min(4)             with  printed: 0.27   (the last digit counts)\n"
         "  predicate: taylor(P, t) > 0     with  for: {P: 0..20 step 2, t: '(-inf, inf)'}\n"
-        "  run: {kernel: .., figure: ..}   with  bound: 1e-6  or  printed: 6.5e-4\n"
+        "  run: {kernel: .., figure: .., bound: 1e-6}   or printed: 6.5e-4 instead of bound\n"
+        "  certified: {statement: .., where: {..}}   what attest certify --builtin states\n"
         "  checks: [..]                    several of these\n"
         "  reason: ..                      why it cannot be checked\n"
         "and perhaps source, counterexample, corrected, hypothesis, note, expect.",
@@ -41,6 +42,7 @@ static const verb_definition definition = {
 typedef struct {
   const verb_options *options;
   report_claims *json;
+  char data[4096]; /* the folder of tensors, where a check needs it */
   size_t counts[CLAIM_VERDICTS], total, unexpected, undecided, trouble;
 } tally;
 
@@ -48,7 +50,7 @@ static void decide_one(tally *t, const claim_file *file, size_t i) {
   claim_result result;
   attest_error error;
   t->total++;
-  if (claim_decide(&result, file, i, &error)) {
+  if (claim_decide(&result, file, i, t->data, &error)) {
     fprintf(stderr, "attest: %s: %s\n", file->claims[i].id, error.message);
     t->trouble++;
     claim_result_clear(&result);
@@ -93,6 +95,9 @@ static int decide_files(const verb_options *options, char *const *paths, size_t 
   if (!t.json || !files) status = verb_usage_error("out of memory");
   for (size_t i = 0; i < count && !status; i++)
     if (claim_file_open(&files[i], paths[i], &error)) status = verb_trouble(&error);
+  for (size_t i = 0; i < count && !status && !*t.data; i++)
+    if (claim_file_needs_data(&files[i]))
+      status = verb_find_data(t.data, verb_option(options, "data"), "stories260k/q.npy");
   for (size_t i = 0; i < count && !status; i++)
     for (size_t k = 0; k < files[i].count; k++)
       decide_one(&t, &files[i], k);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Where the data folder is: named, here, in the environment, or where attest is installed. */
+/* Where the data folder is: named, here, in the environment, or beside the command. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -12,18 +12,22 @@ static int holds(const char *folder, const char *what) {
   return access(path, R_OK) == 0;
 }
 
-/* PREFIX/share/attest/data for a command in PREFIX/bin: 0, or -1. */
-static int installed_data(char folder[4096]) {
+/* For a command in PREFIX/bin the folder PREFIX/share/attest/data; for one in TOP/build the folder
+ * TOP/data: 1 when it holds `what`. */
+static int find_beside(char folder[4096], const char *what) {
   ssize_t n = readlink("/proc/self/exe", folder, 4000);
-  if (n <= 0) return -1;
+  if (n <= 0) return 0;
   folder[n] = 0;
   for (int i = 0; i < 2; i++) {
     char *slash = strrchr(folder, '/');
-    if (!slash) return -1;
+    if (!slash) return 0;
     *slash = 0;
   }
-  strcat(folder, "/share/attest/data");
-  return 0;
+  size_t top = strlen(folder);
+  strcpy(folder + top, "/share/attest/data");
+  if (holds(folder, what)) return 1;
+  strcpy(folder + top, "/data");
+  return holds(folder, what);
 }
 
 int verb_find_data(char folder[4096], const char *given, const char *what) {
@@ -34,7 +38,7 @@ int verb_find_data(char folder[4096], const char *given, const char *what) {
       strcpy(folder, candidates[i]);
       return 0;
     }
-  if (!given && !installed_data(folder) && holds(folder, what)) return 0;
+  if (!given && find_beside(folder, what)) return 0;
   return verb_usage_error("%s/%s cannot be read: name the folder with --data or ATTEST_DATA",
                           given      ? given
                           : variable ? variable
