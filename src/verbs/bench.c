@@ -11,6 +11,7 @@
 #include "../certify/certify.h"
 #include "../enclosure/exp.h"
 #include "../softmax/pass.h"
+#include "bench.h"
 #include "internal.h"
 #include "verbs.h"
 
@@ -24,13 +25,14 @@ static const verb_definition definition = {
     .summary =
         "Measures softmax attention with d = dv = 64, float32, on seeded random tensors: the\n"
         "built-in kernel, the double tier without and with the terms of the backward error,\n"
-        "the ball tier; then whole causal heads through the certifier.",
+        "the ball tier; then whole causal heads through the certifier; then the Taylor kernels\n"
+        "with d = 16, dv = 64 beside the softmax kernel: prefill and decoding.",
     .example = "  attest bench --quick",
     .flags = flags,
     .flag_count = sizeof flags / sizeof *flags,
 };
 
-enum { DIM = 64, REPEATS = 5 };
+enum { DIM = 64 };
 
 static double now(void) {
   struct timespec t;
@@ -43,9 +45,9 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static double median(double *x) {
-  qsort(x, REPEATS, sizeof *x, ascending);
-  return x[REPEATS / 2];
+double bench_median(double *x) {
+  qsort(x, BENCH_REPEATS, sizeof *x, ascending);
+  return x[BENCH_REPEATS / 2];
 }
 
 /* ---- problems ----------------------------------------------------------------------------------
@@ -57,7 +59,7 @@ typedef struct {
   attest_tensor out;
 } bench_head;
 
-static double uniform(uint64_t *state) {
+double bench_uniform(uint64_t *state) {
   *state = *state * 6364136223846793005u + 1442695040888963407u;
   return (double)(*state >> 11) * 0x1p-53;
 }
@@ -78,7 +80,7 @@ static attest_status head_open(bench_head *head, int64_t nq, int64_t nk, int cau
   if (!head->problem || !head->memory)
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: %lld keys", (long long)nk);
   for (int64_t i = 0; i < n; i++)
-    head->memory[i] = (float)(4 * uniform(&seed) - 2);
+    head->memory[i] = (float)(4 * bench_uniform(&seed) - 2);
   float *at = head->memory;
   attest_tensor t = attest_tensor_of(at, ATTEST_FLOAT32, 2, q_shape);
   status = attest_problem_input(head->problem, "q", &t, error);
@@ -172,15 +174,15 @@ static attest_status tier_line(int64_t nk, attest_error *error) {
   if (status) return status;
   problem_slice_get(&slice, head.problem, 0);
   status = tiers_open(&t, head.problem, &slice, error);
-  double s[4][REPEATS], ns[4];
-  for (int i = 0; i < REPEATS && !status; i++) {
+  double s[4][BENCH_REPEATS], ns[4];
+  for (int i = 0; i < BENCH_REPEATS && !status; i++) {
     s[0][i] = time_f32(t.single, &t.state);
     s[1][i] = time_rows(t.plain, WANT_OUT, t.numbers, t.class);
     s[2][i] = time_rows(t.condition, WANT_OUT | WANT_CONDITION, t.numbers, t.class);
     s[3][i] = time_balls(head.problem, &slice, ball_rows);
   }
   for (int k = 0; k < 4 && !status; k++)
-    ns[k] = 1e9 * median(s[k]) / (double)((k == 3 ? ball_rows : nq) * nk);
+    ns[k] = 1e9 * bench_median(s[k]) / (double)((k == 3 ? ball_rows : nq) * nk);
   if (!status)
     printf("%7lld %9.2f %9.2f %5.2fx %9.2f %5.2fx %9.0f %6.0fx\n", (long long)nk, ns[0], ns[1],
            ns[1] / ns[0], ns[2], ns[2] / ns[0], ns[3], ns[3] / ns[1]);
@@ -196,9 +198,9 @@ static attest_status peak_line(int64_t n, attest_error *error) {
   float x[1024], y[1024];
   for (int i = 0; i < 1024; i++)
     x[i] = -0.01f * (float)i;
-  double kernel[REPEATS], model[REPEATS], rate = 0;
+  double kernel[BENCH_REPEATS], model[BENCH_REPEATS], rate = 0;
   omp_set_num_threads(1);
-  for (int i = 0; i < REPEATS && !status; i++) {
+  for (int i = 0; i < BENCH_REPEATS && !status; i++) {
     double start = now();
     status = softmax_kernel(&head.out, NULL, head.problem, error);
     kernel[i] = now() - start;
@@ -210,7 +212,7 @@ static attest_status peak_line(int64_t n, attest_error *error) {
     model[i] = (double)(n * n) * (4 * DIM / rate + exponential);
   }
   if (!status) {
-    double ms = 1e3 * median(kernel), ideal = 1e3 * median(model);
+    double ms = 1e3 * bench_median(kernel), ideal = 1e3 * bench_median(model);
     printf(
         "\nfloat32 kernel, one thread, N = %lld: %.2f ms; operations at peak (%.0f GFLOP/s) and\n"
         "exponentials: %.2f ms; quotient %.2f\n",
@@ -261,7 +263,7 @@ static attest_status run(int quick, int threads, attest_error *error) {
   printf("instruction set %s; softmax, d = dv = 64, float32; one thread, nanoseconds a pair,\n"
          "medians of %d interleaved runs; x: times the column to its left that it certifies\n\n"
          "   keys    kernel    double        +backward        ball  / double\n",
-         isa_name(isa_chosen()), REPEATS);
+         isa_name(isa_chosen()), BENCH_REPEATS);
   omp_set_num_threads(1);
   for (int64_t n = 1024; n <= (quick ? 4096 : 65536) && !status; n *= 4)
     status = tier_line(n, error);
@@ -272,7 +274,8 @@ static attest_status run(int quick, int threads, attest_error *error) {
            threads);
   for (int64_t n = 4096; n <= (quick ? 4096 : 65536) && !status; n *= 4)
     status = certify_line(n, threads, error);
-  return status;
+  omp_set_num_threads(1);
+  return status ? status : bench_taylor(quick, error);
 }
 
 int verb_bench(int argc, char **argv) {
