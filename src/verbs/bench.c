@@ -16,12 +16,13 @@
 #include "verbs.h"
 
 static const verb_flag flags[] = {
-    {"quick", NULL, 0, "small sizes only: about five seconds"},
+    {"kernel", "softmax|taylor", 0, "only the part of this kernel (default: both)"},
+    {"quick", NULL, 0, "small sizes only: about ten seconds"},
     {"threads", "N", 0, "threads of the last part (default: all)"},
 };
 
 static const verb_definition definition = {
-    .usage = "attest bench [--quick] [--threads N]",
+    .usage = "attest bench [--kernel softmax|taylor] [--quick] [--threads N]",
     .summary =
         "Measures softmax attention with d = dv = 64, float32, on seeded random tensors: the\n"
         "built-in kernel, the double tier without and with the terms of the backward error,\n"
@@ -258,7 +259,7 @@ static attest_status certify_line(int64_t n, int threads, attest_error *error) {
   return status;
 }
 
-static attest_status run(int quick, int threads, attest_error *error) {
+static attest_status run_softmax(int quick, int threads, attest_error *error) {
   attest_status status = ATTEST_OK;
   printf("instruction set %s; softmax, d = dv = 64, float32; one thread, nanoseconds a pair,\n"
          "medians of %d interleaved runs; x: times the column to its left that it certifies\n\n"
@@ -274,8 +275,16 @@ static attest_status run(int quick, int threads, attest_error *error) {
            threads);
   for (int64_t n = 4096; n <= (quick ? 4096 : 65536) && !status; n *= 4)
     status = certify_line(n, threads, error);
+  return status;
+}
+
+/* kernel NULL: both parts. */
+static attest_status run(const char *kernel, int quick, int threads, attest_error *error) {
+  attest_status status = ATTEST_OK;
+  if (!kernel || !strcmp(kernel, "softmax")) status = run_softmax(quick, threads, error);
   omp_set_num_threads(1);
-  return status ? status : bench_taylor(quick, error);
+  if (!status && (!kernel || !strcmp(kernel, "taylor"))) status = bench_taylor(quick, error);
+  return status;
 }
 
 int verb_bench(int argc, char **argv) {
@@ -285,9 +294,12 @@ int verb_bench(int argc, char **argv) {
   int status = verb_options_parse(&options, &definition, argc, argv);
   if (status >= 0) return status;
   status = verb_option_count(&threads, &options, "threads", omp_get_max_threads());
+  const char *kernel = verb_option(&options, "kernel");
+  if (!status && kernel && strcmp(kernel, "softmax") && strcmp(kernel, "taylor"))
+    status = verb_usage_error("--kernel %s: softmax or taylor is wanted", kernel);
   if (!status) {
     setvbuf(stdout, NULL, _IOLBF, 0);
-    if (run(verb_option(&options, "quick") != NULL, (int)threads, &error))
+    if (run(kernel, verb_option(&options, "quick") != NULL, (int)threads, &error))
       status = verb_trouble(&error);
   }
   verb_options_clear(&options);
