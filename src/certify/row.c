@@ -354,7 +354,9 @@ static unsigned climb_double(engine_scratch *scratch, const engine_place *at, en
   if (v->is_explicit && at->o->output == OUTPUT_OUT) settle_explicit(scratch, at, v, count);
   unsigned open = examine_all(at, v, scratch->elements, count);
   if (open && may_wait) open = wait_all(at, scratch->elements, count);
-  if (!(open & backward) || at->o->output != OUTPUT_OUT || v->is_explicit) return open;
+  if (!(open & backward) || at->o->output != OUTPUT_OUT || v->is_explicit ||
+      !at->e->room->sensitivity)
+    return open;
   at->e->room->sensitivity(scratch->s_lo, scratch->s_hi, v->x, v->radius, at->work, at->row);
   v->s_lo = scratch->s_lo;
   v->s_hi = scratch->s_hi;

@@ -77,7 +77,7 @@ typedef struct problem_room {
   void (*rows)(room_block *block, const void *work, unsigned want);
   void (*close)(void *work);
   /* Second pass over one row: tight s_lo, s_hi of out (dv entries each) given x and radius of that
-   * row as `rows` returned them. */
+   * row as `rows` returned them. NULL: rows has given S as well as double can. */
   void (*sensitivity)(double *s_lo, double *s_hi, const double *x, const double *radius,
                       const void *work, int64_t row);
 

@@ -1,28 +1,28 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* One row of a sparse kernel in balls, from exact inputs, at any precision: x = sum w v / sum w and
- * its conditioning.
+ * its conditioning S = sum_j g_j |v_j - c| / G, with t_j the absolute version of the argument
+ * (thresholds: of the score).
  *
- * S = sum_j g_j |v_j - c| / G, with t_j the absolute version of the argument (or score):
- *   exponential              g = w t, c = x, G = W
- *   [y]_+^r, fixed level     g = slope t, c = x, G = W
- *   thresholds               g = y^(r-1) t on the support, c = sum y^(r-1) v / sum y^(r-1), G = 1
- *   relumax                  act: keys with y > 0, m the largest score:
- *                            [sum_(act, j != m) t |v-x| + t_m |v_m - x - sum_act (v - x)|] / W;
- *                            where several keys could be the largest, the upper bound
- *                            [sum_act t |v-x| + t* |sum_act (v - x)|] / W, t* the largest of their
- * t uniform, topk-uniform    0 The slope at the edge of the support. Under perturbations of
- * relative size `edge` an argument moves by at most delta_j = edge (t_j + T), T the largest t on
- * the support where a threshold or a maximum moves with the others and 0 elsewhere (times alpha - 1
- * for thresholds). For r >= 1 the slope r y^(r-1) is taken at y + delta, the largest over +-delta,
- * on keys with y > -delta; for r < 1, where it is infinite at 0, it is [(y + delta)_+^r - (y -
- * delta)_+^r] / (2 delta). */
+ *   exponentials   g = w t, c = x, G = W
+ *   [y]_+^r        g = slope t, c = x, G = W
+ *   thresholds     g = y^(r-1) t on the support, c = sum y^(r-1) v / sum y^(r-1), G = 1
+ *   relumax        [T - t_m |v_m - x| + t_m |v_m - x - P|] / W with m the largest score and, over
+ *                  the support, T = sum t |v - x| and P = sum (v - x); where several keys could be
+ *                  the largest the upper bound [T + t* |P|] / W, t* the largest of their t
+ *   uniform, topk-uniform: 0
+ *
+ * At the edge of the support. Under perturbations of relative size `edge` an argument moves by at
+ * most delta_j = edge (t_j + T), T the largest t on the support where a threshold or a maximum
+ * moves with the others and 0 elsewhere (times alpha - 1 for thresholds). For r >= 1 the slope r
+ * y^(r-1) is taken at y + delta, the largest over +-delta, on keys with y > -delta; for r < 1,
+ * where it is infinite at 0, it is [(y + delta)_+^r - (y - delta)_+^r] / (2 delta). */
 #include <stdlib.h>
 
 #include "weights.h"
 
 /* ---- slopes ---- */
 
-/* x[n] slopes of [y]_+^r divided by r, see above; delta NULL: no edge. */
+/* The slope of [y]_+^r without the factor r, within delta of the edge. */
 static void edge_slope(arb_t slope, const arb_t y, const arb_t delta, const sparse_weights *w) {
   slong prec = w->prec;
   const sparse_power *power = &w->power;

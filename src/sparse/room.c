@@ -25,8 +25,9 @@ const sparse_kernel *sparse_kernel_of(const attest_problem *problem) {
 
 #define ROOM(kernel)                                                                               \
   {                                                                                                \
-    .name = kernel, .theorem = "sparse_radius", .ball = sparse_ball,                               \
-    .linear_zero = sparse_linear_zero                                                              \
+    .name = kernel, .theorem = "sparse_radius", .open = sparse_enclose_open,                       \
+    .rows = sparse_enclose_rows, .close = sparse_enclose_close, .ball = sparse_ball,               \
+    .linear_zero = sparse_linear_zero, .backward_explicit = sparse_backward_explicit               \
   }
 const problem_room sparse_rooms[SPARSE_KERNELS] = {
     ROOM("gaussian"), ROOM("epanechnikov"), ROOM("biweight"),     ROOM("triweight"),

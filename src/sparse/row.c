@@ -208,34 +208,53 @@ static void arf_vector_clear(arf_ptr x, int64_t n) {
   flint_free(x);
 }
 
-attest_status sparse_row_init(sparse_row *r, const attest_problem *problem,
-                              const problem_slice *slice, int64_t row, int with_size,
+/* Takes `key` over. */
+static attest_status open_row(sparse_row *r, int64_t *key, int64_t n, int with_size,
                               attest_error *error) {
-  softmax_keys keys;
-  memset(r, 0, sizeof *r);
-  attest_status status = softmax_keys_init(&keys, problem, slice, row, error);
-  if (status) return status;
+  const problem_slice *slice = r->slice;
   double *buffer = malloc((size_t)(2 * slice->d + 1) * sizeof *buffer);
-  if (!buffer) {
-    softmax_keys_clear(&keys);
+  if (!buffer || !key) {
+    free(buffer);
+    free(key);
+    memset(r, 0, sizeof *r);
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory for one query of %lld elements",
                        (long long)slice->d);
   }
-  r->problem = problem;
-  r->slice = slice;
-  r->kernel = sparse_kernel_of(problem);
-  r->row = row;
-  r->count = r->capacity = keys.count;
-  r->key = keys.key;
-  keys.key = NULL;
-  softmax_keys_clear(&keys);
-  r->dot = arf_vector(r->count);
-  r->offset = arf_vector(r->count);
-  r->size = with_size ? arf_vector(r->count) : NULL;
+  r->kernel = sparse_kernel_of(r->problem);
+  r->count = r->capacity = n;
+  r->key = key;
+  r->dot = arf_vector(n);
+  r->offset = arf_vector(n);
+  r->size = with_size ? arf_vector(n) : NULL;
   set_field(r);
   fill_row(r, buffer, buffer + slice->d);
   free(buffer);
   return ATTEST_OK;
+}
+
+attest_status sparse_row_init(sparse_row *r, const attest_problem *problem,
+                              const problem_slice *slice, int64_t row, int with_size,
+                              attest_error *error) {
+  softmax_keys keys;
+  *r = (sparse_row){.problem = problem, .slice = slice, .row = row};
+  attest_status status = softmax_keys_init(&keys, problem, slice, row, error);
+  int64_t *key = keys.key, count = keys.count;
+  if (status) {
+    memset(r, 0, sizeof *r);
+    return status;
+  }
+  keys.key = NULL;
+  softmax_keys_clear(&keys);
+  return open_row(r, key, count, with_size, error);
+}
+
+attest_status sparse_row_of_keys(sparse_row *r, const attest_problem *problem,
+                                 const problem_slice *slice, int64_t row, const int64_t *keys,
+                                 int64_t n, int with_size, attest_error *error) {
+  *r = (sparse_row){.problem = problem, .slice = slice, .row = row};
+  int64_t *key = malloc((size_t)n * sizeof *key);
+  if (key) memcpy(key, keys, (size_t)n * sizeof *key);
+  return open_row(r, key, n, with_size, error);
 }
 
 void sparse_row_clear(sparse_row *r) {
@@ -262,6 +281,9 @@ static int compare_capped(const sparse_row *r, int64_t i, int64_t j) {
   int sign = 0;
   if (r->problem->values.scale.sign == 0 || arf_equal(r->dot + i, r->dot + j))
     return arf_cmp(r->offset + i, r->offset + j);
+  /* Caps keep the order, though saturated ones differ after thousands of bits only. */
+  if (arf_equal(r->offset + i, r->offset + j))
+    return arf_cmp(r->dot + i, r->dot + j) * r->problem->values.scale.sign;
   arb_init(x);
   arb_init(y);
   arb_init(dot);

@@ -34,6 +34,10 @@ typedef struct {
 attest_status sparse_row_init(sparse_row *r, const attest_problem *problem,
                               const problem_slice *slice, int64_t row, int with_size,
                               attest_error *error);
+/* The same of the keys given, n > 0 of them in rising order. */
+attest_status sparse_row_of_keys(sparse_row *r, const attest_problem *problem,
+                                 const problem_slice *slice, int64_t row, const int64_t *keys,
+                                 int64_t n, int with_size, attest_error *error);
 void sparse_row_clear(sparse_row *r);
 
 /* Whether scores are numbers of r->field: without a softcap. */

@@ -48,6 +48,16 @@ extern const problem_room sparse_rooms[SPARSE_KERNELS];
 attest_status sparse_ball(room_balls *balls, const attest_problem *problem,
                           const problem_slice *slice, int64_t row, int output, unsigned want,
                           slong prec, attest_error *error);
+/* ---- enclose.c (double) ---- */
+attest_status sparse_enclose_open(void **work, const attest_problem *problem,
+                                  const problem_slice *slice, unsigned want, attest_error *error);
+void sparse_enclose_rows(room_block *block, const void *work, unsigned want);
+void sparse_enclose_close(void *work);
+/* ---- perturb.c ---- */
+attest_status sparse_backward_explicit(measure_interval *value, const attest_problem *problem,
+                                       const problem_slice *slice, int64_t row, int output,
+                                       int64_t component, double got, double u_w, double u_s,
+                                       double quantum, attest_error *error);
 /* ---- exact.c ---- */
 int sparse_linear_zero(const attest_problem *problem, const problem_slice *slice, int64_t row,
                        int output, int n, const int64_t component[], const fmpq *coefficient,

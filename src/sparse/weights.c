@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "weights.h"
+#include "line.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -101,25 +102,17 @@ static int side_of(const arb_t u, arb_srcptr g, int64_t n, const sparse_power *p
   return side;
 }
 
-/* u to about double accuracy by bisection of a monotone function; any result will do, it is
- * certified later. */
+/* u to about double accuracy; any result will do, it is certified later. */
 static double approximate(arb_srcptr g, int64_t n, double r) {
-  double *gap = malloc((size_t)(n + 1) * sizeof *gap), lo = 0, hi = 1;
+  double *gap = malloc((size_t)(n + 1) * sizeof *gap);
   int64_t count = 0;
   for (int64_t j = 0; j < n && gap; j++) {
     gap[count] = arf_get_d(arb_midref(g + j), ARF_RND_NEAR);
     count += gap[count] < 1;
   }
-  for (int step = 0; gap && step < 200; step++) {
-    double middle = lo > 0 ? (hi > 4 * lo ? sqrt(lo * hi) : lo + (hi - lo) / 2) : hi * 0x1p-8;
-    if (!(middle > lo && middle < hi) || hi < 1e-300) break;
-    double total = 0;
-    for (int64_t j = 0; j < count; j++)
-      if (gap[j] < middle) total += pow(middle - gap[j], r);
-    *(total < 1 ? &lo : &hi) = middle;
-  }
+  double u = gap ? sparse_threshold(gap, count, r) : 1;
   free(gap);
-  return hi;
+  return u;
 }
 
 /* One Newton step from the midpoint of u: 0 when there is no slope to follow. */
@@ -161,6 +154,42 @@ static int certify(arb_t ball, const arb_t u, slong exponent, arb_srcptr g, int6
   return certified;
 }
 
+/* Newton is led astray by the infinite slopes of r < 1 where a key lies at the edge: halving, with
+ * certified signs, from about `start` until the width is 2^exponent. Only keys below the upper end
+ * count. 0 when signs cannot be certified. */
+static int halve(arb_t ball, double start, slong exponent, arb_srcptr g, int64_t n,
+                 const sparse_power *power, slong prec) {
+  arb_t lo, hi, middle;
+  arb_init(lo);
+  arb_init(hi);
+  arb_init(middle);
+  arb_ptr near = flint_malloc((size_t)(n + 1) * sizeof *near);
+  int64_t count = 0;
+  int found = 0;
+  slong width = (slong)ilogb(start) - 48;
+  arb_set_d(middle, start);
+  for (; !found && width < 8; width += 8)
+    found = certify(ball, middle, width, g, n, power, prec);
+  arb_get_lbound_arf(arb_midref(lo), ball, prec + 64);
+  arb_get_ubound_arf(arb_midref(hi), ball, prec + 64);
+  for (int64_t j = 0; j < n && found; j++)
+    if (!arb_ge(g + j, hi)) near[count++] = g[j]; /* borrowed */
+  for (; found && width > exponent; width--) {
+    arb_add(middle, lo, hi, prec + 64);
+    arb_mul_2exp_si(middle, middle, -1);
+    arb_get_mid_arb(middle, middle);
+    int side = side_of(middle, near, count, power, prec);
+    if (side == 0) break;
+    arb_swap(side < 0 ? lo : hi, middle);
+  }
+  if (found) arb_union(ball, lo, hi, prec + 64);
+  flint_free(near);
+  arb_clear(lo);
+  arb_clear(hi);
+  arb_clear(middle);
+  return found;
+}
+
 void sparse_solve(arb_t u, arb_srcptr g, int64_t n, const sparse_power *power, slong prec) {
   double start = approximate(g, n, arf_get_d(arb_midref(power->value), ARF_RND_NEAR));
   arb_t middle, ball, bracket;
@@ -177,14 +206,9 @@ void sparse_solve(arb_t u, arb_srcptr g, int64_t n, const sparse_power *power, s
   slong known = 40, exponent = (slong)ilogb(start);
   while (known < prec && newton(middle, g, n, power, prec + 32))
     known *= 2;
-  for (slong loss = 4; !certified && loss < prec; loss += loss < 32 ? 4 : 16)
+  for (slong loss = 4; !certified && loss <= 32; loss += 4)
     certified = certify(ball, middle, exponent - prec + loss, g, n, power, prec);
-  if (!certified) {
-    /* Newton was led astray, by the infinite slopes of r < 1: the double that bisection found. */
-    arb_set_d(middle, start);
-    for (slong loss = -50; !certified && loss < 1; loss += 4)
-      certified = certify(ball, middle, exponent + loss, g, n, power, prec);
-  }
+  if (!certified) certified = halve(ball, start, exponent - prec + 4, g, n, power, prec);
   if (!certified || !arb_intersection(u, ball, bracket, prec + 64)) arb_set(u, bracket);
   arb_clear(middle);
   arb_clear(ball);

@@ -92,7 +92,7 @@ static void fill(fixture *f, const fixture_spec *s, uint64_t *seed) {
 void fixture_open(fixture *f, const fixture_spec *s, uint64_t *seed) {
   attest_error error;
   memset(f, 0, sizeof *f);
-  f->problem = attest_problem_new("softmax", &error);
+  f->problem = attest_problem_new(s->kernel ? s->kernel : "softmax", &error);
   ck_assert_ptr_nonnull(f->problem);
   for (int i = 0; s->params[i]; i += 2)
     ck_assert_msg(attest_problem_set(f->problem, s->params[i], s->params[i + 1], &error) ==

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Softmax problems for tests: seeded data of many kinds, with every feature. */
+/* Problems of softmax, or of a kernel like it, for tests: seeded data of many kinds, with every
+ * feature. */
 #ifndef ATTEST_TESTS_SOFTMAX_FIXTURE_H
 #define ATTEST_TESTS_SOFTMAX_FIXTURE_H
 
@@ -24,8 +25,9 @@ typedef struct {
   int64_t heads_q, heads_k, nq, nk, d, dv;
   attest_dtype dtype;
   fixture_data data;
-  const char *params[16]; /* name, value, ..., NULL */
+  const char *params[24]; /* name, value, ..., NULL */
   int bias, mask, slopes, sinks;
+  const char *kernel; /* NULL: softmax */
 } fixture_spec;
 
 typedef struct {
