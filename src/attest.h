@@ -106,13 +106,23 @@ void attest_certificate_free(attest_certificate *certificate);
 
 /* ---- subjects that are loaded (check --library) ---------------------------------------------- */
 
-/* What a kernel under test receives: inputs as given, `out` (and `lse` where asked for) to fill. */
+/* What a kernel under test receives: inputs in the axes and types of their files, contiguous, in
+ * the machine's byte order; `out` (and `lse`, `final_state` where asked for) to fill. It runs in a
+ * process of its own. Writing anywhere else, or returning with another rounding mode or with
+ * flush-to-zero set, is a refutation. */
 typedef struct {
   size_t size; /* sizeof(attest_call) of the caller: fields are only ever added at the end */
   const char *kernel;
   const char *params; /* problem.json text */
   attest_tensor q, k, v;
   attest_tensor out, lse; /* data NULL: not asked for */
+  /* Every input by its name ("bias", "mask", "alibi-slopes", ..; q, k and v too). */
+  size_t input_count;
+  const char *const *input_names;
+  const attest_tensor *inputs;
+  attest_tensor final_state; /* data NULL: not asked for */
+  double scale;              /* the nearest double; exactly in params */
+  int causal;                /* 0 none, 1 top-left, 2 bottom-right */
 } attest_call;
 
 /* 0: done; 77: skipped; anything else: the subject failed. */

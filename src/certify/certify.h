@@ -87,9 +87,17 @@ typedef struct {
   int64_t tiers[TIER_COUNT]; /* elements by the tier that settled them: not canonical */
 } certify_output;
 
+typedef enum {
+  CERTIFY_COMPARED,
+  CERTIFY_FAILED, /* it crashed, hung, returned garbage: a refutation */
+  CERTIFY_SKIPPED /* it does not serve this problem */
+} certify_outcome;
+
 typedef struct {
   char *name; /* "softmax.float32"; NULL: a stored output */
-  size_t output_count;
+  certify_outcome outcome;
+  char *reason, *detail; /* of a failure: a word, and the same as a sentence; else NULL */
+  size_t output_count;   /* 0 unless compared */
   certify_output outputs[OUTPUT_COUNT];
 } certify_subject_result;
 
@@ -154,7 +162,13 @@ int64_t certify_pairs(const attest_problem *problem);
  * without allow_empty, a bound on an output that is absent, no memory. */
 attest_status certify_run(certify_case *result, const certify_subject *subjects, size_t count,
                           const certify_options *options, attest_error *error);
-/* The same for a room that is in no registry. */
+/* The result of a subject that returned nothing to compare: `reason` and `detail` as in
+ * certify_subject_result. */
+attest_status certify_no_output(certify_case *result, const attest_problem *problem,
+                                const char *subject, certify_outcome outcome, const char *reason,
+                                const char *detail, const certify_options *options,
+                                attest_error *error);
+/* The same as certify_run for a room that is in no registry. */
 attest_status certify_run_room(certify_case *result, const problem_room *room,
                                const certify_subject *subjects, size_t count,
                                const certify_options *options, attest_error *error);

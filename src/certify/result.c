@@ -13,9 +13,11 @@ attest_verdict certify_worse(attest_verdict a, attest_verdict b) {
 
 attest_verdict certify_case_verdict(const certify_case *c) {
   attest_verdict verdict = ATTEST_CERTIFIED;
-  for (size_t i = 0; i < c->subject_count; i++)
+  for (size_t i = 0; i < c->subject_count; i++) {
+    if (c->subjects[i].outcome == CERTIFY_FAILED) verdict = ATTEST_REFUTED;
     for (size_t k = 0; k < c->subjects[i].output_count; k++)
       verdict = certify_worse(verdict, c->subjects[i].outputs[k].verdict);
+  }
   return verdict;
 }
 
@@ -28,6 +30,8 @@ void certify_case_clear(certify_case *c) {
       free(s->outputs[k].bounds);
     }
     free(s->name);
+    free(s->reason);
+    free(s->detail);
   }
   for (size_t i = 0; i < c->param_count; i++) {
     free(c->param_names[i]);
@@ -50,18 +54,13 @@ void certify_case_clear(certify_case *c) {
 
 /* ---- inputs ---- */
 
-/* Digest of the elements of a tensor in C order, as stored. */
+/* Digest of the elements of a tensor in C order. */
 static attest_status digest(char hex[65], const attest_tensor *t, attest_error *error) {
-  size_t size = tensor_dtype_size(t->dtype);
-  int64_t count = tensor_elements(t), width = t->ndim ? t->shape[t->ndim - 1] : 1;
-  unsigned char *bytes = malloc((size_t)count * size + 1);
+  size_t size = (size_t)tensor_elements(t) * tensor_dtype_size(t->dtype);
+  unsigned char *bytes = malloc(size + 1);
   if (!bytes) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  int64_t stride = t->ndim ? t->stride[t->ndim - 1] : 0;
-  for (int64_t i = 0; i < count; i++) {
-    int64_t offset = tensor_row_offset(t, i / width) + i % width * stride;
-    memcpy(bytes + (size_t)i * size, (const unsigned char *)t->data + offset * (int64_t)size, size);
-  }
-  tensor_sha256(hex, bytes, (size_t)count * size);
+  tensor_copy(bytes, t);
+  tensor_sha256(hex, bytes, size);
   free(bytes);
   return ATTEST_OK;
 }
@@ -219,11 +218,12 @@ static attest_status set_params(certify_case *c, const attest_problem *problem,
   return complete ? ATTEST_OK : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
 }
 
-static attest_status set_names(certify_case *c, const engine *e, const certify_subject *subjects,
-                               size_t count, attest_error *error) {
-  c->kernel = strdup(e->problem->kernel->name);
-  c->name = strdup(e->options->name);
-  c->theorem = strdup(e->room->theorem);
+static attest_status set_names(certify_case *c, const attest_problem *problem, const char *name,
+                               const char *theorem, const certify_subject *subjects, size_t count,
+                               attest_error *error) {
+  c->kernel = strdup(problem->kernel->name);
+  c->name = strdup(name);
+  c->theorem = strdup(theorem);
   c->subjects = calloc(count, sizeof *c->subjects);
   int complete = c->kernel && c->name && c->theorem && c->subjects;
   for (size_t i = 0; i < count && complete; i++) {
@@ -233,9 +233,28 @@ static attest_status set_names(certify_case *c, const engine *e, const certify_s
   return complete ? ATTEST_OK : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
 }
 
+attest_status certify_no_output(certify_case *result, const attest_problem *problem,
+                                const char *subject, certify_outcome outcome, const char *reason,
+                                const char *detail, const certify_options *options,
+                                attest_error *error) {
+  const certify_subject named = {.name = subject};
+  memset(result, 0, sizeof *result);
+  attest_status status = set_names(result, problem, options->name, "none", &named, 1, error);
+  if (!status) status = set_params(result, problem, error);
+  if (status) return status;
+  result->threads = omp_get_max_threads();
+  result->subjects[0].outcome = outcome;
+  result->subjects[0].reason = strdup(reason);
+  result->subjects[0].detail = strdup(detail);
+  return result->subjects[0].reason && result->subjects[0].detail
+             ? ATTEST_OK
+             : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+}
+
 attest_status engine_result(certify_case *result, engine *e, const certify_subject *subjects,
                             size_t count, attest_error *error) {
-  attest_status status = set_names(result, e, subjects, count, error);
+  attest_status status =
+      set_names(result, e->problem, e->options->name, e->room->theorem, subjects, count, error);
   if (!status) status = set_params(result, e->problem, error);
   for (size_t i = 0; i < e->output_count && !status; i++) {
     const engine_output *o = &e->outputs[i];

@@ -35,6 +35,10 @@ int problem_input_find(const char *name) {
   return name_find(problem_input_names, INPUT_COUNT, param ? param->name : name);
 }
 
+int problem_kernel_returns(const problem_kernel *kernel, int output) {
+  return problem_word_find(kernel->outputs, ' ', problem_output_names[output]) >= 0;
+}
+
 /* ---- new and free ---------------------------------------------------------------------------- */
 
 static void free_texts(char **texts) {
@@ -252,8 +256,7 @@ attest_status attest_problem_output(attest_problem *problem, const char *name,
                                     const attest_tensor *tensor, attest_error *error) {
   int output = problem_output_find(name);
   char quoted[48];
-  if (output < 0 ||
-      problem_word_find(problem->kernel->outputs, ' ', problem_output_names[output]) < 0)
+  if (output < 0 || !problem_kernel_returns(problem->kernel, output))
     return attest_fail(error, ATTEST_ERR_INPUT, "kernel %s has no output '%s'; its outputs: %s",
                        problem->kernel->name, problem_quote(quoted, name),
                        problem->kernel->outputs);

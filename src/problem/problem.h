@@ -165,6 +165,9 @@ const problem_kernel *problem_kernel_find(const char *name); /* '-' and '_' alik
 /* Whether the parameter has a meaning for the kernel ("scale=1" in the list: only that value). */
 int problem_kernel_takes(const problem_kernel *kernel, const problem_param *param);
 
+/* Whether OUTPUT_* is among the outputs of the kernel. */
+int problem_kernel_returns(const problem_kernel *kernel, int output);
+
 /* The help text of the parameters that `kernel` takes (NULL: all of them), one or two lines each,
  * as flags. Caller frees with free(); NULL when out of memory. */
 char *problem_help(const problem_kernel *kernel);

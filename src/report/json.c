@@ -126,6 +126,10 @@ static json_t *case_of(const certify_case *c, const certify_subject_result *s) {
       json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "kernel", c->kernel, "case", string_of(c->name),
                 "params", params_of(c), "subject", string_of(s->name ? s->name : "stored"),
                 "outputs", outputs, "inputs", inputs_of(c));
+  if (s->outcome != CERTIFY_COMPARED)
+    json_object_set_new(
+        result, s->outcome == CERTIFY_FAILED ? "failure" : "skipped",
+        json_pack("{s:o, s:o}", "reason", string_of(s->reason), "detail", string_of(s->detail)));
   if (c->replay) json_object_set_new(result, "replay", string_of(c->replay));
   return result;
 }
@@ -143,11 +147,11 @@ static json_t *totals_of(const report *r) {
   json_int_t count[3];
   for (int v = 0; v < 3; v++)
     count[v] = (json_int_t)(outputs[v] + statements[v]);
-  return json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "interrupted", r->interrupted,
+  return json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "interrupted", r->interrupted,
                    "outputs", (json_int_t)(outputs[0] + outputs[1] + outputs[2]), "statements",
                    (json_int_t)r->statements.count, "certified", count[0], "refuted", count[1],
-                   "undecided", count[2], "trouble", (json_int_t)r->trouble_count, "elements",
-                   elements);
+                   "undecided", count[2], "skipped", (json_int_t)report_skipped(r), "trouble",
+                   (json_int_t)r->trouble_count, "elements", elements);
 }
 
 /* "key=value key=value" as an object of strings. */

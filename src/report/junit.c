@@ -55,8 +55,19 @@ static void print_failure(FILE *f, attest_verdict verdict, const char *line) {
   fprintf(f, "/>\n  ");
 }
 
+/* A subject that returned nothing to compare. */
+static void print_no_output(FILE *f, const certify_case *c, const certify_subject_result *s) {
+  fprintf(f, "  <testcase");
+  print_attribute(f, "classname", c->name);
+  print_attribute(f, "name", s->name ? s->name : "stored");
+  fprintf(f, ">\n    <%s", s->outcome == CERTIFY_FAILED ? "failure" : "skipped");
+  print_attribute(f, "message", s->detail);
+  fprintf(f, "/>\n  </testcase>\n");
+}
+
 static attest_status print_case(FILE *f, const certify_case *c, attest_error *error) {
-  for (size_t j = 0; j < c->subject_count; j++)
+  for (size_t j = 0; j < c->subject_count; j++) {
+    if (c->subjects[j].outcome != CERTIFY_COMPARED) print_no_output(f, c, &c->subjects[j]);
     for (size_t k = 0; k < c->subjects[j].output_count; k++) {
       const certify_subject_result *s = &c->subjects[j];
       const certify_output *o = &s->outputs[k];
@@ -72,6 +83,7 @@ static attest_status print_case(FILE *f, const certify_case *c, attest_error *er
       fprintf(f, "</testcase>\n");
       free(line);
     }
+  }
   return ATTEST_OK;
 }
 
@@ -105,13 +117,13 @@ attest_status report_write_junit(const char *path, const report *r, attest_error
   report_count(counts, statements, r);
   for (int v = 0; v < 3; v++)
     counts[v] += statements[v];
-  size_t troubles = r->trouble_count + (r->interrupted != 0);
+  size_t troubles = r->trouble_count + (r->interrupted != 0), skipped = report_skipped(r);
   fprintf(f, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n");
   fprintf(f,
           "<testsuite name=\"attest\" tests=\"%zu\" failures=\"%zu\" errors=\"%zu\" "
-          "time=\"%.3f\">\n",
-          counts[0] + counts[1] + counts[2] + troubles, counts[ATTEST_REFUTED],
-          counts[ATTEST_UNDECIDED] + troubles, r->seconds);
+          "skipped=\"%zu\" time=\"%.3f\">\n",
+          counts[0] + counts[1] + counts[2] + troubles + skipped, counts[ATTEST_REFUTED],
+          counts[ATTEST_UNDECIDED] + troubles, skipped, r->seconds);
   for (size_t i = 0; i < r->count && !status; i++)
     status = print_case(f, &r->cases[i], error);
   for (size_t i = 0; i < r->statements.count && !status; i++)

@@ -40,11 +40,22 @@ void report_count(size_t outputs[3], size_t statements[3], const report *r) {
   for (int i = 0; i < 3; i++)
     outputs[i] = statements[i] = 0;
   for (size_t i = 0; i < r->count; i++)
-    for (size_t j = 0; j < r->cases[i].subject_count; j++)
-      for (size_t k = 0; k < r->cases[i].subjects[j].output_count; k++)
-        outputs[r->cases[i].subjects[j].outputs[k].verdict]++;
+    for (size_t j = 0; j < r->cases[i].subject_count; j++) {
+      const certify_subject_result *s = &r->cases[i].subjects[j];
+      outputs[ATTEST_REFUTED] += s->outcome == CERTIFY_FAILED;
+      for (size_t k = 0; k < s->output_count; k++)
+        outputs[s->outputs[k].verdict]++;
+    }
   for (size_t i = 0; i < r->statements.count; i++)
     statements[r->statements.findings[i].verdict]++;
+}
+
+size_t report_skipped(const report *r) {
+  size_t skipped = 0;
+  for (size_t i = 0; i < r->count; i++)
+    for (size_t j = 0; j < r->cases[i].subject_count; j++)
+      skipped += r->cases[i].subjects[j].outcome == CERTIFY_SKIPPED;
+  return skipped;
 }
 
 int report_exit_status(const report *r) {

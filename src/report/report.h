@@ -32,8 +32,11 @@ char *report_text(const certify_case *c, int quiet);
 /* The verdict line of a finding, with its newline, or "" when `quiet` and certified. Caller frees;
  * NULL when out of memory. */
 char *report_statement_text(const statement_finding *finding, int quiet);
-/* Verdicts of outputs and of statements, by attest_verdict. */
+/* Verdicts of outputs and of statements, by attest_verdict. A subject that failed counts as one
+ * refuted output. */
 void report_count(size_t outputs[3], size_t statements[3], const report *r);
+/* Subjects that skipped a case. */
+size_t report_skipped(const report *r);
 /* "certified" "refuted" "undecided". */
 const char *report_verdict_name(attest_verdict verdict);
 /* At most four significant digits, rounded up, "6.74": never less than the figure. */

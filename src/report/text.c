@@ -24,6 +24,7 @@ char *report_figure(char buf[32], double figure) {
 }
 
 char *report_exact_decimal(char buf[32], double x) {
+  if (isnan(x)) return strcpy(buf, "nan"); /* whatever its sign */
   for (int digits = 1; digits <= 17; digits++) {
     snprintf(buf, 32, "%.*g", digits, x);
     if (strtod(buf, NULL) == x) break;
@@ -115,15 +116,30 @@ static void print_output(FILE *f, const certify_case *c, const certify_subject_r
   fputc('\n', f);
 }
 
+/* A subject that returned nothing to compare. */
+static void print_no_output(FILE *f, const certify_case *c, const certify_subject_result *s) {
+  fprintf(f, "%s kernel=%s case=", s->outcome == CERTIFY_FAILED ? "REFUTED" : "SKIPPED", c->kernel);
+  print_word(f, c->name);
+  if (s->name) {
+    fprintf(f, " subject=");
+    print_word(f, s->name);
+  }
+  fprintf(f, " reason=");
+  print_word(f, s->reason);
+  fputc('\n', f);
+}
+
 char *report_text(const certify_case *c, int quiet) {
   char *text = NULL;
   size_t size;
   FILE *f = open_memstream(&text, &size);
   if (!f) return NULL;
-  for (size_t i = 0; i < c->subject_count; i++)
+  for (size_t i = 0; i < c->subject_count; i++) {
+    if (c->subjects[i].outcome != CERTIFY_COMPARED) print_no_output(f, c, &c->subjects[i]);
     for (size_t k = 0; k < c->subjects[i].output_count; k++)
       if (!quiet || c->subjects[i].outputs[k].verdict != ATTEST_CERTIFIED)
         print_output(f, c, &c->subjects[i], &c->subjects[i].outputs[k]);
+  }
   if (fclose(f)) {
     free(text);
     return NULL;

@@ -38,6 +38,8 @@ void tensor_store(attest_tensor *t, int64_t offset, double value);
 void tensor_load(double *dst, const attest_tensor *t, int64_t offset, int64_t n, int64_t stride);
 void tensor_load_float(float *dst, const attest_tensor *t, int64_t offset, int64_t n,
                        int64_t stride); /* rounds float64 to nearest */
+/* All elements in C order, in the byte order of this machine, to `dst`. */
+void tensor_copy(void *dst, const attest_tensor *t);
 /* "(2, 9, 8)" into buf; returns buf. */
 char *tensor_shape_text(char buf[96], const attest_tensor *t);
 /* The view with axes in another order: result axis i is axis order[i] of t. */

@@ -127,6 +127,17 @@ void tensor_gather(void *dst, const attest_tensor *t, int64_t offset, int64_t n,
   if (swap) reverse_bytes(dst, n, size);
 }
 
+void tensor_copy(void *dst, const attest_tensor *t) {
+  attest_tensor flat = tensor_collapse(t);
+  size_t size = tensor_dtype_size(t->dtype);
+  int64_t length = flat.shape[flat.ndim - 1];
+  int64_t rows = length ? tensor_elements(&flat) / length : 0;
+  for (int64_t row = 0; row < rows; row++)
+    tensor_gather((unsigned char *)dst + (size_t)(row * length) * size, &flat,
+                  tensor_row_offset(&flat, row), length, flat.stride[flat.ndim - 1],
+                  t->byteswapped);
+}
+
 /* ---- elements as numbers -------------------------------------------------------------------- */
 
 enum { BLOCK = 64 };

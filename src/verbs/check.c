@@ -23,16 +23,25 @@ static const verb_flag flags[] = {
     {"json", "FILE", 0, "write the certificate"},
     {"junit", "FILE", 0, "write JUnit XML"},
     {"quiet", NULL, 0, "print no certified outputs"},
-    {"library", "FILE:SYMBOL", 0, "not in this version: store what the kernel returns, pass --out"},
-    {"exec", "COMMAND", 0, "not in this version, likewise"},
+    {"library", "FILE:SYMBOL", 0,
+     "run this function of a shared library (attest_subject of attest.h) instead of --out"},
+    {"exec", "COMMAND", 0,
+     "run this command instead of --out: it gets a folder with in.safetensors, q.npy k.npy v.npy "
+     "and problem.json as its last argument, and writes out.npy or out.safetensors there"},
+    {"timeout", "SECONDS", 0, "a subject that runs longer is refuted (default 60)"},
+    {"memory", "SIZE", 0, "so is one that takes more (500M, 8G; default: 80 % of what is free)"},
+    {"outputs", "LIST", 0, "outputs that a subject must return: out,lse (default: out)"},
+    {"dtype", "TYPE", 0, "type of the outputs of --library (default: that of q)"},
 };
 
 static const verb_definition definition = {
-    .usage = "attest check KERNEL --q F --k F --v F --out F [--lse F] [flags] [parameters]",
+    .usage = "attest check KERNEL --q F --k F --v F --out F [--lse F] [flags] [parameters]\n"
+             "       attest check KERNEL --q F --k F --v F --library F:SYMBOL | --exec 'COMMAND'",
     .summary =
         "Compares what a kernel returned with rigorous enclosures of the exact result, every\n"
         "element, and prints a verdict for each output: CERTIFIED, REFUTED or UNDECIDED.",
     .example =
+        "  attest check softmax --q q.npy --k k.npy --v v.npy --exec 'python3 kernel.py'\n"
         "  attest check softmax --q q.npy --k k.npy --v v.npy --out out.npy \\\n"
         "    --causal top-left --bound backward<=16 --bound allclose=1e-3,1e-5 --json c.json",
     .flags = flags,
@@ -110,17 +119,6 @@ static attest_status parse_roundoff(double *value, const verb_options *options, 
                            "--%s %s: a number in (0, 1] is wanted, such as 2^-24", name, text);
 }
 
-static attest_status refuse_unbuilt(const verb_options *options, attest_error *error) {
-  static const char *const unbuilt[] = {"library", "exec"};
-  for (size_t i = 0; i < 2; i++)
-    if (verb_option(options, unbuilt[i]))
-      return attest_fail(error, ATTEST_ERR_SUPPORT,
-                         "--%s is not in this version: store what the kernel returns and pass it "
-                         "as --out",
-                         unbuilt[i]);
-  return ATTEST_OK;
-}
-
 /* The name of the case: --case, else the file of the first output. */
 static const char *case_name(const verb_options *options, const verb_problem *p) {
   const char *name = verb_option(options, "case");
@@ -145,17 +143,14 @@ static attest_status add_inputs(certify_case *c, const verb_problem *p, attest_e
   return status;
 }
 
-static attest_status compare(certify_case *result, const verb_problem *p,
-                             const certify_bounds *bounds, const verb_options *options,
-                             attest_error *error) {
+/* `name`: of a subject that has run; NULL: stored outputs. */
+static attest_status compare(certify_case *result, const verb_problem *p, const char *name,
+                             const certify_bounds *bounds, certify_options how,
+                             const verb_options *options, attest_error *error) {
   room_machine machine;
   long bits;
   const char *arithmetic = verb_option(options, "arithmetic");
-  certify_subject subject = {.problem = p->problem, .bounds = bounds};
-  certify_options how = {.name = case_name(options, p),
-                         .allow_empty = verb_option(options, "allow-empty") != NULL,
-                         .interrupted = &verb_interrupted,
-                         .step = step};
+  certify_subject subject = {.name = name, .problem = p->problem, .bounds = bounds};
   attest_status status = parse_roundoff(&how.roundoff_weights, options, "roundoff-weights", error);
   if (!status) status = parse_roundoff(&how.roundoff_scores, options, "roundoff-scores", error);
   if (!status && verb_option_count(&bits, options, "max-precision", 4096))
@@ -178,22 +173,60 @@ static attest_status compare(certify_case *result, const verb_problem *p,
   return status ? status : add_inputs(result, p, error);
 }
 
+/* A subject runs, and what it returns is compared. */
+static attest_status run_subject(certify_case *result, verb_problem *p,
+                                 const certify_bounds *bounds, certify_options how,
+                                 const verb_options *options, attest_error *error) {
+  subject_result returned;
+  const char *name;
+  attest_status status = verb_subject_run(&returned, &name, p->problem, options, error);
+  if (!status && returned.outcome == SUBJECT_RETURNED) {
+    status = compare(result, p, name, bounds, how, options, error);
+    for (int i = 0; i < OUTPUT_COUNT && !status; i++)
+      if (p->problem->output[i].data)
+        status = certify_case_input(result, problem_output_names[i], NULL, &p->problem->output[i],
+                                    error);
+  } else if (!status) {
+    int failed = returned.outcome == SUBJECT_FAILED;
+    verb_subject_explain(&returned);
+    status =
+        certify_no_output(result, p->problem, name, failed ? CERTIFY_FAILED : CERTIFY_SKIPPED,
+                          failed ? returned.reason : "status(77)",
+                          failed ? returned.detail : "it does not serve this problem", &how, error);
+    if (!status) status = add_inputs(result, p, error);
+  }
+  subject_clear(&returned);
+  return status;
+}
+
+static attest_status check_problem(report *r, verb_problem *p, const certify_bounds *bounds,
+                                   const verb_options *options, int argc, char **argv,
+                                   attest_error *error) {
+  certify_case result = {0};
+  const certify_options how = {.name = case_name(options, p),
+                               .allow_empty = verb_option(options, "allow-empty") != NULL,
+                               .interrupted = &verb_interrupted,
+                               .step = step};
+  attest_status status = verb_has_subject(options)
+                             ? run_subject(&result, p, bounds, how, options, error)
+                             : compare(&result, p, NULL, bounds, how, options, error);
+  if (!status) {
+    result.replay = command_line(argc, argv);
+    verb_print_case(&result, options, NULL);
+    r->seconds = result.seconds;
+    if (report_add(r, &result)) status = attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  }
+  certify_case_clear(&result);
+  return status;
+}
+
 static attest_status check(report *r, const verb_options *options, int argc, char **argv,
                            attest_error *error) {
   certify_bounds bounds = {0, NULL};
   verb_problem p;
-  certify_case result = {0};
-  attest_status status = refuse_unbuilt(options, error);
-  if (!status) status = parse_bounds(&bounds, options, error);
+  attest_status status = parse_bounds(&bounds, options, error);
   if (!status && !(status = verb_problem_open(&p, options, error))) {
-    status = compare(&result, &p, &bounds, options, error);
-    if (!status) {
-      result.replay = command_line(argc, argv);
-      verb_print_case(&result, options, NULL);
-      r->seconds = result.seconds;
-      if (report_add(r, &result)) status = attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-    }
-    certify_case_clear(&result);
+    status = check_problem(r, &p, &bounds, options, argc, argv, error);
     verb_problem_close(&p);
   }
   certify_bounds_clear(&bounds);
@@ -208,10 +241,10 @@ int verb_check(int argc, char **argv) {
   if (status >= 0) return status;
   if (!(status = verb_set_threads(&options)) && !(status = verb_can_report(&options))) {
     verb_catch_interrupts();
-    if (check(&r, &options, argc, argv, &error)) {
-      verb_trouble(&error);
-      report_add_trouble(&r, error.message);
-    }
+    attest_status trouble = check(&r, &options, argc, argv, &error);
+    if (trouble) verb_trouble(&error);
+    r.interrupted = trouble == ATTEST_ERR_INTERRUPT;
+    if (trouble && !r.interrupted) report_add_trouble(&r, error.message);
     status = verb_finish(&r, &options);
   }
   report_clear(&r);

@@ -7,6 +7,7 @@
 
 #include "../report/progress.h"
 #include "../report/report.h"
+#include "../subject/subject.h"
 #include "options.h"
 
 /* --input, --bf16, --threads: flags of every verb that takes a problem. */
@@ -23,6 +24,16 @@ void verb_help_row(const char *name, const char *text);
 /* The folder that holds `what` ("stories260k/q.npy"): the one given, or, where that is NULL, data,
  * $ATTEST_DATA or the installed one (data.c). 0, or 2 after the complaint. */
 int verb_find_data(char folder[4096], const char *given, const char *what);
+
+/* ---- --library and --exec (subject.c) ---- */
+
+int verb_has_subject(const verb_options *options);
+/* Runs the subject on the resolved problem and makes what it returns its outputs. `result` is to be
+ * cleared after the problem is freed; *name is how verdict lines call it. */
+attest_status verb_subject_run(subject_result *result, const char **name, attest_problem *problem,
+                               const verb_options *options, attest_error *error);
+/* On standard error: why there is nothing to compare, and what the subject printed. */
+void verb_subject_explain(const subject_result *result);
 
 /* ---- check and certify (finish.c) ---- */
 

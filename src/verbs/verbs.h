@@ -20,6 +20,9 @@ int verb_inspect(int argc, char **argv);
 int verb_kernels(int argc, char **argv);
 int verb_bench(int argc, char **argv);
 
+/* The process that calls a library under test: started by check and certify only. */
+int verb_subject_worker(int argc, char **argv);
+
 /* The whole command: argv[1] names the verb (help.c). */
 int verb_dispatch(int argc, char **argv);
 

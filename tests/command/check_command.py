@@ -242,8 +242,8 @@ def options():
             ("a second kernel", ["softmax"], "unexpected argument"),
             ("threads without a number", ["--threads", "none"], "positive"),
             ("no threads", ["--threads", "0"], "positive"),
-            ("a library", ["--library", "x.so:f"], "not in this version"),
-            ("a command", ["--exec", "true"], "not in this version"),
+            ("a library", ["--library", "x.so:f"], "give one"),
+            ("a command", ["--exec", "true"], "give one"),
             ("a bad roundoff", ["--roundoff-weights", "-1"], "(0, 1]"),
             ("a roundoff that only starts well", ["--roundoff-weights", "2^-24x"], "(0, 1]"),
             ("two allclose bounds", ["--bound", "allclose=1,1", "--bound", "allclose=2,2"], "stricter")]:

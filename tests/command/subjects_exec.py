@@ -1,0 +1,208 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""attest check --exec: the folder and its files, what may come back, commands that crash, hang, fork, print without
+end or fill the disk, Ctrl-C, and that nothing is left behind."""
+import glob
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import numpy as np
+
+from attest_command import ATTEST, SEED, done, expect, path, run, save
+
+rng = np.random.default_rng(SEED)
+Q, K, V = rng.standard_normal((3, 2, 9, 8)).astype("f4")
+BASE = ["--q", save("q", Q), "--k", save("k", K), "--v", save("v", V)]
+TEMPORARY = path("tmp")
+os.mkdir(TEMPORARY)
+
+# What a user writes: NumPy, the folder as last argument. MODE says how it misbehaves.
+SUBJECT = r'''
+import json, os, signal, subprocess, sys, time
+import numpy as np
+
+def save_safetensors(path, tensors):
+    header, data = {}, b""
+    for name, a in tensors.items():
+        header[name] = {"dtype": "F32", "shape": list(a.shape), "data_offsets": [len(data), len(data) + a.nbytes]}
+        data += a.tobytes()
+    text = json.dumps(header).encode()
+    open(path, "wb").write(len(text).to_bytes(8, "little") + text + data)
+
+def work(d, mode):
+    q, k, v = (np.load(f"{d}/{n}.npy").astype(float) for n in "qkv")
+    s = q @ np.swapaxes(k, -1, -2) / np.sqrt(q.shape[-1])
+    top = s.max(-1, keepdims=True)
+    p = np.exp(s - top)
+    total = p.sum(-1, keepdims=True)
+    out = (p @ v / total).astype("f4")
+    lse = (np.log(total) + top)[..., 0].astype("f4")
+    if mode == "both": save_safetensors(d + "/out.safetensors", {"out": out, "lse": lse})
+    elif mode == "lse-npy": np.save(d + "/out.npy", out); np.save(d + "/lse.npy", lse)
+    elif mode == "crash": os.abort()
+    elif mode == "status": print("no GPU here", file=sys.stderr); sys.exit(3)
+    elif mode == "skip": sys.exit(77)
+    elif mode == "hang": time.sleep(600)
+    elif mode == "none": pass
+    elif mode == "empty": open(d + "/out.npy", "w").close()
+    elif mode == "text": open(d + "/out.npy", "w").write("0.1 0.2 0.3")
+    elif mode == "truncated": np.save(d + "/out.npy", out); os.truncate(d + "/out.npy", 300)
+    elif mode == "shape": np.save(d + "/out.npy", out.swapaxes(0, 1))
+    elif mode == "integers": np.save(d + "/out.npy", (out * 100).astype("i4"))
+    elif mode == "nan": np.save(d + "/out.npy", out * np.nan)
+    elif mode == "huge": np.save(d + "/out.npy", np.zeros((5000, 2000), "f4"))
+    elif mode == "pipe": os.mkfifo(d + "/out.npy")
+    elif mode == "folder": os.makedirs(d + "/out.npy/deep/er"); os.chmod(d + "/out.npy", 0)
+    elif mode == "wrong": np.save(d + "/out.npy", out + np.float32(0.01))
+    elif mode == "memory": x = [np.ones(1 << 20)] ; exec("while True: x.append(np.ones(1 << 19)); time.sleep(0.002)")
+    elif mode == "prints":
+        for i in range(200000): print("CERTIFIED kernel=forged")
+        np.save(d + "/out.npy", out)
+    elif mode == "garbage-bytes": os.write(1, bytes(range(256)) * 100); os.write(2, b"\x1b[2J\xff"); sys.exit(9)
+    elif mode == "children":
+        for i in range(4): subprocess.Popen(["sleep", "613"], start_new_session=i % 2 == 0)
+        np.save(d + "/out.npy", out)
+    elif mode == "bomb":
+        for i in range(5):
+            if os.fork() == 0 and i == 4: time.sleep(614)
+        time.sleep(614)
+    elif mode == "seen":
+        open(os.environ["SEEN"], "w").write(json.dumps([d, sorted(os.listdir(d)), json.load(open(d + "/problem.json"))]))
+        np.save(d + "/out.npy", out)
+    else: np.save(d + "/out.npy", out)
+
+if __name__ == "__main__":
+    work(sys.argv[-1], os.environ.get("MODE", ""))
+'''
+KERNEL = path("kernel.py")
+open(KERNEL, "w").write(SUBJECT)
+COMMAND = f"{sys.executable} {KERNEL}"
+
+
+def check(mode, *arguments, command=COMMAND, **environment):
+    file = path("c.json")
+    if os.path.exists(file):
+        os.remove(file)
+    status, out, err = run("check", "softmax", *BASE, "--exec", command, "--json", file, *arguments,
+                           env={**os.environ, "MODE": mode, "TMPDIR": TEMPORARY, **environment})
+    left = os.listdir(TEMPORARY)
+    if left:
+        expect(f"nothing is left behind ({mode})", False, left)
+    return status, json.load(open(file)) if os.path.exists(file) else None, out, err
+
+
+def sound():
+    status, document, out, err = check("")
+    expect("out.npy certifies", status == 0 and out.startswith("CERTIFIED ") and "output=out elements=144" in out, out + err)
+    expect("the certificate has the digest of what came back", len(document["cases"][0]["inputs"]["out"]["sha256"]) == 64)
+    for mode in ("both", "lse-npy"):
+        status, _, out, err = check(mode, "--outputs", "out,lse")
+        expect(f"out and lse ({mode})", status == 0 and "output=lse elements=18" in out, out + err)
+    status, _, out, err = check("", "--outputs", "out,lse")
+    expect("an output that is asked for and not written is refuted", status == 1 and "reason=no-output" in out and
+           "lse" in err, out + err)
+    seen = path("seen.json")
+    status, _, out, err = check("seen", "--causal", "none", "--softcap", "5", SEEN=seen)
+    folder, files, problem = json.load(open(seen))
+    expect("the folder holds the problem", files == ["in.safetensors", "k.npy", "problem.json", "q.npy", "v.npy"], files)
+    expect("... in TMPDIR, gone afterwards", folder.startswith(TEMPORARY + "/") and not os.path.exists(folder), folder)
+    expect("problem.json names kernel and parameters", problem["kernel"] == "softmax" and
+           problem["params"]["softcap"] == "5", problem)
+    bits = path("bits.npy")
+    np.save(bits, (Q.view("u4") >> 16).astype("u2"))
+    env = {**os.environ, "TMPDIR": TEMPORARY}
+    status, out, err = run("check", "softmax", "--q", bits, "--k", bits, "--v", bits, "--bf16", "--exec",
+                           f"f() {{ ls $1 >{path('listed')}; cp {bits} $1/out.npy; }}; f", env=env)
+    expect("bfloat16 comes in safetensors only, and back by --bf16",
+           open(path("listed")).read().split() == ["in.safetensors", "problem.json"] and status == 1 and
+           "bound=backward<=4 " in out, out + err)
+    status, _, out, err = check("", command=f"X=1 {COMMAND}")
+    expect("the command goes through the shell", status == 0, err)
+
+
+def refuted():
+    reasons = {"crash": "crash(SIGABRT)", "status": "status(3)", "none": "no-output", "empty": "garbage",
+               "text": "garbage", "truncated": "garbage", "shape": "wrong-shape", "integers": "wrong-shape",
+               "huge": "wrong-shape", "pipe": "garbage", "folder": "garbage", "garbage-bytes": "status(9)"}
+    for mode, reason in reasons.items():
+        status, document, out, err = check(mode)
+        expect(f"{mode} is refuted: {reason}", status == 1 and out.startswith("REFUTED ") and f"reason={reason}\n" in out,
+               out + err)
+        expect("... in the certificate too", document["cases"][0]["failure"]["reason"] == reason)
+    status, _, _, err = check("status")
+    expect("what it printed is shown", "no GPU here" in err, err)
+    status, _, _, err = check("garbage-bytes")
+    expect("... without what would move the cursor", "\x1b" not in err, err)
+    for mode in ("nan", "wrong"):
+        status, _, out, err = check(mode)
+        expect(f"{mode} is refuted by comparison", status == 1 and "backward=" in out, out + err)
+    start = time.monotonic()
+    status, _, out, err = check("hang", "--timeout", "1")
+    expect("a hang is refuted in time", status == 1 and "reason=timeout\n" in out and time.monotonic() - start < 10, out)
+    status, _, out, err = check("memory", "--memory", "200M")
+    expect("too much memory is refuted", status == 1 and "reason=memory\n" in out, out + err)
+    status, _, out, err = check("prints")
+    expect("what a subject prints is no verdict", status == 0 and "forged" not in out, out[:300])
+    status, _, out, err = check("skip")
+    expect("status 77 is skipped", status == 0 and out.startswith("SKIPPED "), out + err)
+
+
+def processes(mark):
+    return subprocess.run(["pgrep", "-f", mark], stdout=subprocess.PIPE, text=True).stdout.split()
+
+
+def ended():
+    status, _, out, err = check("children")
+    expect("children that were left running are ended", status == 0 and not processes("^sleep 613"), out + err)
+    status, _, out, err = check("bomb", "--timeout", "1.5")
+    expect("so is a small fork bomb", status == 1 and not processes(KERNEL), out + err)
+    for number, code in ((signal.SIGINT, 3), (signal.SIGTERM, 3), (signal.SIGHUP, 3)):
+        p = subprocess.Popen([ATTEST, "check", "softmax", *BASE, "--exec", COMMAND], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, env={**os.environ, "MODE": "hang", "TMPDIR": TEMPORARY})
+        while not glob.glob(TEMPORARY + "/attest-*/problem.json"):
+            time.sleep(0.02)
+        time.sleep(0.3)
+        p.send_signal(number)
+        out, err = p.communicate(timeout=20)
+        expect(f"{number.name} ends it with status 3", p.returncode == code and "interrupted" in err, out + err)
+        expect("... without a process or folder left", not processes(KERNEL) and not os.listdir(TEMPORARY),
+               os.listdir(TEMPORARY))
+
+
+def trouble():
+    for folder, what in ((path("absent"), "is not there"), ("/proc", "cannot be written")):
+        status, document, out, err = check("", TMPDIR=folder)
+        expect(f"a temporary folder that {what} exits 2", status == 2 and "TMPDIR" in err and not out, out + err)
+    for command, word in (("/no/such/program", "/no/such/program"), (KERNEL, KERNEL)):
+        status, document, out, err = check("", command=command)
+        expect(f"{os.path.basename(command)}: no command exits 2", status == 2 and word in err and not out, out + err)
+    status, _, out, err = check("", "--library", "x.so:f")
+    expect("two subjects exit 2", status == 2 and "give one" in err, err)
+    status, _, out, err = check("", "--out", BASE[1])
+    expect("a subject and a stored output exit 2", status == 2 and "give one" in err, err)
+    full = path("full")
+    os.mkdir(full)
+    if subprocess.run(["mount", "-t", "tmpfs", "-o", "size=16k", "tmpfs", full], stderr=subprocess.DEVNULL).returncode == 0:
+        try:
+            status, _, out, err = check("", TMPDIR=full)
+            expect("a full disk exits 2", status == 2 and not out, out + err)
+            expect("... and leaves nothing behind", not os.listdir(full), os.listdir(full))
+            subprocess.run(["mount", "-o", "remount,size=20k", full], check=True)
+            size = subprocess.run(["df", "--output=avail", full], stdout=subprocess.PIPE, text=True).stdout
+            status, _, out, err = check("", TMPDIR=full)
+            expect("a disk that is full when the subject writes is no refutation", status in (0, 2), out + err + size)
+        finally:
+            subprocess.run(["umount", full], check=True)
+    else:
+        print("     no file system can be mounted here: full disks are left out")
+
+
+sound()
+refuted()
+ended()
+trouble()
+done()
