@@ -1,0 +1,239 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The FFT form against the ball tier, its two causal forms, and its fallbacks. */
+#include <math.h>
+
+#include "../../src/softmax/softmax.h"
+#include "../../src/toeplitz/fft.h"
+#include "fixture_positions.h"
+
+typedef struct {
+  positions p;
+  problem_slice slice;
+  double *radius;
+  toeplitz_fft_report report;
+} run;
+
+static void run_form(run *r, const toeplitz_fft_options *options, attest_dtype dtype) {
+  attest_error error;
+  int64_t shape[3] = {1, r->p.problem->nq, r->p.problem->dv};
+  attest_tensor out = attest_tensor_of(NULL, dtype, 3, shape);
+  free(r->p.memory[5]);
+  r->p.memory[5] = out.data = calloc((size_t)tensor_elements(&out) + 1, tensor_dtype_size(dtype));
+  ck_assert_int_eq(attest_problem_output(r->p.problem, "out", &out, &error), ATTEST_OK);
+  ck_assert_int_eq(problem_resolve(r->p.problem, &error), ATTEST_OK);
+  problem_slice_get(&r->slice, r->p.problem, 0);
+  ck_assert_msg(toeplitz_fft_attention(&r->report, r->radius, r->p.problem, &r->slice, options,
+                                       &error) == ATTEST_OK,
+                "%s", error.message);
+}
+
+static void run_open(run *r, const positions_spec *spec, uint64_t *seed) {
+  positions_open(&r->p, spec, seed);
+  r->radius = calloc((size_t)spec->nq, sizeof *r->radius);
+}
+
+static void run_close(run *r) {
+  positions_close(&r->p);
+  free(r->radius);
+}
+
+static double element(const run *r, int64_t i, int64_t c) {
+  return tensor_at(&r->slice.out, i * r->slice.out.stride[0] + c * r->slice.out.stride[1]);
+}
+
+/* The largest error / radius over the rows; half a unit of the output's format is allowed on top.
+ */
+static double worst_ratio(const run *r, int64_t *elements) {
+  attest_error error;
+  room_balls balls;
+  double worst = 0, u = r->slice.out.dtype == ATTEST_FLOAT64 ? 0x1p-53 : 0x1p-24, largest = 0;
+  arb_t distance;
+  arb_init(distance);
+  for (int64_t j = 0; j < r->slice.nk * r->slice.dv; j++)
+    largest = fmax(largest, fabs((double)((float *)r->p.memory[2])[j]));
+  room_balls_init(&balls, r->slice.dv);
+  for (int64_t i = 0; i < r->slice.nq; i++) {
+    ck_assert_int_eq(
+        softmax_ball(&balls, r->p.problem, &r->slice, i, OUTPUT_OUT, WANT_OUT, 128, &error),
+        ATTEST_OK);
+    for (int64_t c = 0; c < r->slice.dv; c++, ++*elements) {
+      double x = element(r, i, c);
+      arb_set_d(distance, x);
+      arb_sub(distance, distance, balls.x + c, 128);
+      double off = fmax(fabs(enclosure_upper(distance)), fabs(enclosure_lower(distance)));
+      double allowed = isinf(r->radius[i]) ? 1e-13 * largest : r->radius[i];
+      worst = fmax(worst, off / (allowed + u * fabs(x) * 1.01));
+    }
+  }
+  room_balls_clear(&balls);
+  arb_clear(distance);
+  return worst;
+}
+
+static positions_spec spec_of(const char *kernel, int64_t n, int64_t d, positions_weights weights) {
+  return (positions_spec){.kernel = kernel,
+                          .heads_q = 1,
+                          .heads_k = 1,
+                          .nq = n,
+                          .nk = n,
+                          .d = d,
+                          .dv = 3,
+                          .dtype = ATTEST_FLOAT32,
+                          .size = 0.3,
+                          .weights = weights};
+}
+
+START_TEST(fft_form_stays_within_its_radius_of_softmax) {
+  static const int64_t sizes[] = {1, 2, 17, 64, 257};
+  static const char *const params[][4] = {
+      {NULL}, {"causal", "top-left", NULL}, {"window", "20,5", NULL}, {"scale", "-3/4", NULL}};
+  uint64_t seed = tests_seed();
+  int64_t elements = 0, terms = 0;
+  double worst[2] = {0};
+  for (size_t n = 0; n < sizeof sizes / sizeof *sizes; n++)
+    for (int kind = 0; kind < 4; kind++)
+      for (int rotary = 0; rotary < 2; rotary++) {
+        run r = {0};
+        positions_spec s = spec_of(rotary ? "rope-softmax" : "toeplitz", sizes[n], 2,
+                                   (positions_weights)(kind % 3));
+        if (kind == 1) s.nk = sizes[n] + 7;
+        memcpy(s.params, params[kind], sizeof params[kind]);
+        run_open(&r, &s, &seed);
+        for (int single = 0; single < 2; single++) {
+          toeplitz_fft_options options = {.eps = single ? 1e-3 : 1e-7};
+          run_form(&r, &options, single ? ATTEST_FLOAT32 : ATTEST_FLOAT64);
+          worst[single] = fmax(worst[single], worst_ratio(&r, &elements));
+          ck_assert_int_eq(r.report.recomputed, 0);
+          terms += r.report.terms;
+        }
+        run_close(&r);
+      }
+  printf("FFT form: %lld elements, %lld terms, largest error/radius %.3f (double), %.3f (float)\n",
+         (long long)elements, (long long)terms, worst[0], worst[1]);
+  ck_assert_int_gt(elements, 12000);
+  ck_assert_double_lt(worst[0], 1);
+  ck_assert_double_lt(worst[1], 1);
+  ck_assert_double_gt(worst[0], 1e-3);
+}
+END_TEST
+
+/* The same with the token `from` and all later ones drawn anew. */
+static void change_future(run *r, int64_t from, double size, uint64_t *seed) {
+  int64_t d = r->p.problem->d, dv = r->p.problem->dv, n = r->p.problem->nk;
+  float *k = r->p.memory[1], *v = r->p.memory[2];
+  for (int64_t j = from; j < n; j++) {
+    for (int64_t a = 0; a < d; a++)
+      k[j * d + a] = (float)(0.1 * tests_uniform(seed));
+    for (int64_t c = 0; c < dv; c++)
+      v[j * dv + c] = (float)(size * tests_uniform(seed));
+  }
+}
+
+/* Largest change of rows before `from` in an output of doubles. */
+static double change_of_past(run *r, const toeplitz_fft_options *options, int64_t from, double size,
+                             double *leak, uint64_t *seed) {
+  run_form(r, options, ATTEST_FLOAT64);
+  int64_t n = from * r->p.problem->dv;
+  double *before = malloc((size_t)(n + 1) * sizeof *before), change = 0;
+  memcpy(before, r->p.memory[5], (size_t)n * sizeof *before);
+  *leak = r->report.leak;
+  change_future(r, from, size, seed);
+  run_form(r, options, ATTEST_FLOAT64);
+  *leak += r->report.leak;
+  for (int64_t i = 0; i < n; i++)
+    change = fmax(change, fabs(((double *)r->p.memory[5])[i] - before[i]));
+  free(before);
+  return change;
+}
+
+START_TEST(blocked_form_is_causal_bit_for_bit_and_one_transform_leaks_within_its_bound) {
+  uint64_t seed = tests_seed();
+  positions_spec s = spec_of("toeplitz", 300, 2, WEIGHTS_DENSE);
+  s.params[0] = "causal";
+  s.params[1] = "top-left";
+  toeplitz_fft_options options[2] = {{.form = TOEPLITZ_BLOCKED_FORM, .b = 1, .eps = 1e-8},
+                                     {.form = TOEPLITZ_FFT_FORM, .b = 1, .eps = 1e-8}};
+  for (int form = 0; form < 2; form++) {
+    run r = {0};
+    double leak;
+    int64_t elements = 0;
+    run_open(&r, &s, &seed);
+    double change = change_of_past(&r, &options[form], 131, 1e9, &leak, &seed);
+    printf("causal %s: change of the past %g, leak at most %g\n", form ? "fft" : "blocked", change,
+           leak);
+    if (form == 0) ck_assert_double_eq(change, 0);
+    if (form == 1) ck_assert_double_gt(change, 0);
+    ck_assert_double_le(change, leak);
+    if (form == 0) ck_assert_double_lt(worst_ratio(&r, &elements), 1);
+    run_close(&r);
+  }
+}
+END_TEST
+
+START_TEST(rows_outside_the_range_or_with_open_denominators_are_computed_directly) {
+  uint64_t seed = tests_seed();
+  positions_spec s = spec_of("toeplitz", 60, 2, WEIGHTS_DENSE);
+  run r = {0};
+  int64_t elements = 0;
+  s.size = 1;
+  run_open(&r, &s, &seed);
+  toeplitz_fft_options options = {.b = 3, .eps = 1e-3};
+  run_form(&r, &options, ATTEST_FLOAT64);
+  ck_assert_int_gt(r.report.recomputed, 0);
+  ck_assert_int_lt(r.report.recomputed, 60);
+  ck_assert_double_lt(worst_ratio(&r, &elements), 1);
+  /* One key so large that in float nothing is left of the denominators of rows that do not see it.
+   */
+  ((float *)r.p.memory[1])[59 * 2] = 1e15f;
+  ((float *)r.p.memory[1])[59 * 2 + 1] = 1e15f;
+  ck_assert_int_eq(attest_problem_set(r.p.problem, "causal", "top-left", NULL), ATTEST_OK);
+  options.eps = 1e-3;
+  options.b = 8;
+  run_form(&r, &options, ATTEST_FLOAT32);
+  ck_assert_int_eq(r.report.recomputed, 60);
+  ck_assert_double_lt(worst_ratio(&r, &elements), 1);
+  run_close(&r);
+}
+END_TEST
+
+START_TEST(problems_that_the_form_does_not_cover_are_refused) {
+  uint64_t seed = tests_seed();
+  attest_error error = {0};
+  toeplitz_fft_report report;
+  positions_spec s = spec_of("toeplitz", 9, 2, WEIGHTS_DENSE);
+  s.mask = 1;
+  run r = {0};
+  run_open(&r, &s, &seed);
+  positions_run(&r.p, ATTEST_FLOAT32);
+  problem_slice_get(&r.slice, r.p.problem, 0);
+  toeplitz_fft_options options = {0};
+  ck_assert_int_ne(toeplitz_fft_attention(&report, NULL, r.p.problem, &r.slice, &options, &error),
+                   ATTEST_OK);
+  ck_assert_ptr_nonnull(strstr(error.message, "mask"));
+  run_close(&r);
+  s.mask = 0;
+  s.size = 30;
+  run_open(&r, &s, &seed);
+  positions_run(&r.p, ATTEST_FLOAT32);
+  problem_slice_get(&r.slice, r.p.problem, 0);
+  ck_assert_int_ne(toeplitz_fft_attention(&report, NULL, r.p.problem, &r.slice, &options, &error),
+                   ATTEST_OK);
+  ck_assert_ptr_nonnull(strstr(error.message, "direct form"));
+  options.b = 1;
+  options.form = TOEPLITZ_BLOCKED_FORM;
+  ck_assert_int_ne(toeplitz_fft_attention(&report, NULL, r.p.problem, &r.slice, &options, &error),
+                   ATTEST_OK);
+  ck_assert_ptr_nonnull(strstr(error.message, "causal"));
+  run_close(&r);
+}
+END_TEST
+
+void test_fft(Suite *suite) {
+  TCase *tc = tcase_create("fft");
+  tcase_set_timeout(tc, 60);
+  tcase_add_test(tc, fft_form_stays_within_its_radius_of_softmax);
+  tcase_add_test(tc, blocked_form_is_causal_bit_for_bit_and_one_transform_leaks_within_its_bound);
+  tcase_add_test(tc, rows_outside_the_range_or_with_open_denominators_are_computed_directly);
+  tcase_add_test(tc, problems_that_the_form_does_not_cover_are_refused);
+  suite_add_tcase(suite, tc);
+}
