@@ -3,12 +3,14 @@
 #include "statements.h"
 
 #include "../taylor/statements.h"
+#include "../toeplitz/statements.h"
 
 static const struct {
   const problem_statement *list;
   const size_t *count;
 } rooms[] = {
     {taylor_statements, &taylor_statement_count},
+    {toeplitz_statements, &toeplitz_statement_count},
 };
 enum { ROOMS = sizeof rooms / sizeof *rooms };
 
