@@ -183,8 +183,10 @@ status, out, _ = one("taylor", [[1]], KEYS, [[1], [2], [3], [4]], *FIRST, verb="
 expect("NaN there is certified", status == 0, out)
 expect("a relu row without weight has no value, as has one of identity features",
        one("linear", [[1]], [[-1], [-2]], [[1], [2]], "--feature", "relu") == "nan" == one("linear", [[1]], [[1], [-1]], [[1], [2]]))
-expect("exponentials cancel only in groups", one("linear", [[-1, 1]], [[-2, 1]], [[7]], "--feature", "elu1") == "7" or
-       float(one("linear", [[-1, 1]], [[-2, 1]], [[7]], "--feature", "elu1")) == 7)
+ELU = ["--feature", "elu1", "--scale", "sqrt(1/2)"]
+expect("equal exponentials cancel, exactly", one("linear", [[-1]], [[-2], [-2]], [[1], [-1]], *ELU) == "0")
+expect("... and rationals among them", one("linear", [[-1, 1]], [[-2, 1], [-2, 1], [0, -3], [0, -3]], [[1], [-1], [0.5], [-0.5]], *ELU) == "0")
+expect("different exponentials do not", float(one("linear", [[-1]], [[-2], [np.nextafter(-2, 0)]], [[1], [-1]], *ELU)) < 0)
 
 # ---- defects of kernels of the field: the right value of each input ----------------------------
 
