@@ -329,7 +329,8 @@ static attest_status ordinary_bounds(measure_interval *value, const attest_probl
     attest_status status = perturbation_init(&p, problem, slice, row, component, got, prec, error);
     if (status) return status;
     int known = arb_rel_accuracy_bits(p.gap) >= GAP_BITS;
-    if (!known && prec == 128 && attained_already(problem, slice, row, component, got)) {
+    if (arb_is_zero(p.gap) ||
+        (!known && prec == 128 && attained_already(problem, slice, row, component, got))) {
       *value = (measure_interval){0, 0};
       perturbation_clear(&p);
       return ATTEST_OK;
