@@ -37,13 +37,13 @@ uint64_t tensor_little_endian(const unsigned char *p, int bytes) {
 static attest_status check_regular(const char *path, const struct stat *info, attest_error *error) {
   if (S_ISDIR(info->st_mode))
     return tensor_fail(error, ATTEST_ERR_IO, path,
-                       "is a directory; name a .npy or .safetensors file in it");
+                       "is a directory; name a .npy, .npz or .safetensors file in it");
   if (!S_ISREG(info->st_mode))
     return tensor_fail(error, ATTEST_ERR_IO, path,
                        "is a pipe or device, which cannot be mapped; save it to a file first");
   if (info->st_size == 0)
     return tensor_fail(error, ATTEST_ERR_INPUT, path,
-                       "is empty (0 bytes); expected a .npy or .safetensors file");
+                       "is empty (0 bytes); expected a .npy, .npz or .safetensors file");
   if ((uint64_t)info->st_size > SIZE_MAX)
     return tensor_fail(error, ATTEST_ERR_INPUT, path, "is larger than the address space");
   return ATTEST_OK;
@@ -93,10 +93,6 @@ static int is_npz(const tensor_file *file) {
 /* The remedy names the file; a name that Python would read otherwise is left to the user. */
 static attest_status refuse_archive(const tensor_file *file, attest_error *error) {
   int quotable = strlen(file->path) <= 200 && !file->path[strcspn(file->path, "'\\\n")];
-  if (file->map[0] == 'P' && is_npz(file))
-    return tensor_fail(error, ATTEST_ERR_INPUT, file->path,
-                       "is the zip archive that numpy.savez writes; save one .npy file a tensor "
-                       "with numpy.save, or all of them with safetensors.numpy.save_file");
   return tensor_fail(error, ATTEST_ERR_INPUT, file->path,
                      "is a pickle or zip archive (PyTorch .pt), which could run code when read; "
                      "convert it with\n"
@@ -109,10 +105,11 @@ static attest_status refuse_unknown(const tensor_file *file, attest_error *error
   char start[3 * 8 + 1] = "";
   for (size_t i = 0; i < 8 && i < file->size; i++)
     snprintf(start + 3 * i, 4, " %02x", file->map[i]);
-  return tensor_fail(error, ATTEST_ERR_INPUT, file->path,
-                     "is neither npy nor safetensors: it starts with the bytes%s; save the tensor "
-                     "with numpy.save or safetensors",
-                     start);
+  return tensor_fail(
+      error, ATTEST_ERR_INPUT, file->path,
+      "is none of npy, npz and safetensors: it starts with the bytes%s; save the tensor "
+      "with numpy.save or safetensors",
+      start);
 }
 
 static attest_status parse(tensor_file *file, unsigned flags, attest_error *error) {
@@ -121,6 +118,8 @@ static attest_status parse(tensor_file *file, unsigned flags, attest_error *erro
   size_t size = file->size;
   if (memcmp(map, npy, size < sizeof npy ? size : sizeof npy) == 0)
     return tensor_npy_parse(file, flags, error);
+  if (size >= 4 && map[0] == 'P' && map[1] == 'K' && is_npz(file))
+    return tensor_npz_parse(file, flags, error);
   /* Before the archives: a header of 640 or 19280 bytes starts like a pickle or a zip. */
   if (tensor_safetensors_probe(map, size)) return tensor_safetensors_parse(file, error);
   if (size >= 2 &&
@@ -131,8 +130,9 @@ static attest_status parse(tensor_file *file, unsigned flags, attest_error *erro
   return refuse_unknown(file, error);
 }
 
-attest_status tensor_file_open(tensor_file **file, const char *path, unsigned flags,
-                               attest_error *error) {
+/* `like`: the file has no header; NULL: its format shows in its first bytes. */
+static attest_status open_file(tensor_file **file, const char *path, unsigned flags,
+                               const attest_tensor *like, attest_error *error) {
   *file = NULL;
   tensor_file *opened = calloc(1, sizeof *opened);
   if (opened) opened->path = strdup(path);
@@ -141,7 +141,7 @@ attest_status tensor_file_open(tensor_file **file, const char *path, unsigned fl
     return tensor_fail(error, ATTEST_ERR_MEMORY, path, "out of memory");
   }
   attest_status status = map_file(opened, error);
-  if (!status) status = parse(opened, flags, error);
+  if (!status) status = like ? tensor_raw_parse(opened, like, error) : parse(opened, flags, error);
   if (status)
     tensor_file_close(opened);
   else
@@ -149,10 +149,22 @@ attest_status tensor_file_open(tensor_file **file, const char *path, unsigned fl
   return status;
 }
 
+attest_status tensor_file_open(tensor_file **file, const char *path, unsigned flags,
+                               attest_error *error) {
+  return open_file(file, path, flags, NULL, error);
+}
+
+attest_status tensor_file_open_raw(tensor_file **file, const char *path, const attest_tensor *like,
+                                   attest_error *error) {
+  return open_file(file, path, 0, like, error);
+}
+
 void tensor_file_close(tensor_file *file) {
   if (!file) return;
-  for (size_t i = 0; i < file->count; i++)
+  for (size_t i = 0; i < file->count; i++) {
     free(file->entries[i].name);
+    free(file->entries[i].storage);
+  }
   free(file->entries);
   if (file->map) munmap((void *)file->map, file->size);
   free(file->path);
@@ -186,7 +198,9 @@ const attest_tensor *tensor_file_tensor(const tensor_file *file, size_t i) {
 }
 
 uint64_t tensor_file_offset(const tensor_file *file, size_t i) {
-  return (uint64_t)((const unsigned char *)file->entries[i].tensor.data - file->map);
+  const tensor_entry *entry = &file->entries[i];
+  const unsigned char *start = entry->storage ? entry->storage : file->map;
+  return (uint64_t)((const unsigned char *)entry->tensor.data - start);
 }
 
 /* Index of the tensor of that name; file->count when there is none. */
@@ -258,9 +272,9 @@ static size_t index_of_role(const tensor_file *file, const char *role) {
 attest_status tensor_file_choose(size_t *index, const tensor_file *file, const char *name,
                                  const char *role, attest_error *error) {
   char names[160];
-  if (name && file->kind[0] == 'n')
+  if (name && file->count == 1 && !*file->entries[0].name)
     return tensor_fail(error, ATTEST_ERR_INPUT, file->path,
-                       "an npy file holds one tensor without a name; leave out ':%.40s'", name);
+                       "this file holds one tensor without a name; leave out ':%.40s'", name);
   if (file->count == 0)
     return tensor_fail(error, ATTEST_ERR_INPUT, file->path, "holds no tensor; save at least one");
   if (name)

@@ -8,6 +8,7 @@
 typedef struct {
   char *name; /* "" in an npy file */
   attest_tensor tensor;
+  unsigned char *storage; /* of a member that was unpacked; NULL: the tensor lies in the map */
 } tensor_entry;
 
 struct tensor_file {
@@ -27,6 +28,9 @@ attest_status tensor_fail(attest_error *error, attest_status status, const char 
  * tensor_file_close. */
 attest_status tensor_npy_parse(tensor_file *file, unsigned flags, attest_error *error);
 attest_status tensor_safetensors_parse(tensor_file *file, attest_error *error);
+attest_status tensor_npz_parse(tensor_file *file, unsigned flags, attest_error *error);
+/* The whole file is one tensor with the type and shape of `like`. */
+attest_status tensor_raw_parse(tensor_file *file, const attest_tensor *like, attest_error *error);
 
 /* Whether the file starts as a safetensors file does: a length that fits, then a brace. */
 int tensor_safetensors_probe(const unsigned char *map, size_t size);

@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* tensor: dtypes as exact dyadic numbers, tensor files (npy, safetensors), views.
+/* tensor: dtypes as exact dyadic numbers, tensor files (npy, npz, safetensors, raw), views.
  *
- * A file is mapped, never read into memory, so a file larger than memory works. All sizes in a
- * header are checked against the size of the file before anything is allocated or touched. */
+ * A file is mapped, never read into memory, so a file larger than memory works (npz is unpacked).
+ * All sizes in a header are checked against the size of the file before anything is allocated or
+ * touched. */
 #ifndef ATTEST_TENSOR_TENSOR_H
 #define ATTEST_TENSOR_TENSOR_H
 
@@ -51,16 +52,20 @@ attest_tensor tensor_collapse(const attest_tensor *t);
  * over the other axes. */
 int64_t tensor_row_offset(const attest_tensor *t, int64_t row);
 
-/* ---- files (file.c, npy.c, safetensors.c) --------------------------------------------------- */
+/* ---- files (file.c, npy.c, npz.c, safetensors.c, raw.c)
+ * --------------------------------------------------- */
 
 typedef struct tensor_file tensor_file;
 
 enum { TENSOR_BF16 = 1 /* read two-byte unsigned or void items as bfloat16 */ };
 
-/* Maps a .npy or .safetensors file (told apart by content, not by name). A .pt / pickle / zip is
- * refused with the two lines of Python that convert it. */
+/* Maps a .npy, .npz or .safetensors file (told apart by content, not by name). A .pt / pickle / zip
+ * is refused with the two lines of Python that convert it. */
 attest_status tensor_file_open(tensor_file **file, const char *path, unsigned flags,
                                attest_error *error);
+/* Maps a file without a header: one tensor with the type and shape of `like`, little endian. */
+attest_status tensor_file_open_raw(tensor_file **file, const char *path, const attest_tensor *like,
+                                   attest_error *error);
 void tensor_file_close(tensor_file *file);
 const char *tensor_file_path(const tensor_file *file);
 const char *tensor_file_kind(const tensor_file *file); /* "npy 1.0", "safetensors" */
@@ -68,7 +73,7 @@ size_t tensor_file_count(const tensor_file *file);
 const char *tensor_file_name(const tensor_file *file, size_t i); /* npy: "" */
 const attest_tensor *tensor_file_tensor(const tensor_file *file, size_t i);
 uint64_t tensor_file_size(const tensor_file *file); /* bytes */
-/* Where element (0, ..., 0) of tensor i lies in the file, in bytes. */
+/* Where element (0, ..., 0) of tensor i lies in the file, or in its member of an npz, in bytes. */
 uint64_t tensor_file_offset(const tensor_file *file, size_t i);
 /* By name; NULL when absent. */
 const attest_tensor *tensor_file_find(const tensor_file *file, const char *name);

@@ -31,7 +31,8 @@ static const verb_flag flags[] = {
     {"timeout", "SECONDS", 0, "a subject that runs longer is refuted (default 60)"},
     {"memory", "SIZE", 0, "so is one that takes more (500M, 8G; default: 80 % of what is free)"},
     {"outputs", "LIST", 0, "outputs that a subject must return: out,lse (default: out)"},
-    {"dtype", "TYPE", 0, "type of the outputs of --library (default: that of q)"},
+    {"dtype", "TYPE", 0, "type of the outputs of --library (default: that of q), or of raw files"},
+    {"shape", "N,N,..", 0, "shape of files without a header (C order, little endian; see --dtype)"},
 };
 
 static const verb_definition definition = {

@@ -84,7 +84,7 @@ void verb_help_print(const verb_definition *definition, const problem_kernel *ke
   printf("usage: %s\n\n%s\n", definition->usage, definition->summary);
   if (definition->example) printf("\nexample:\n%s\n", definition->example);
   if (definition->accepts & VERB_PROBLEM) {
-    printf("\ntensors (.npy or .safetensors):\n");
+    printf("\ntensors (.npy, .npz or .safetensors):\n");
     print_tensors(definition->accepts);
   }
   printf("\nflags:\n");

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* From options to a resolved problem: parameters set, tensor files mapped. */
+#include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "options.h"
 
@@ -21,10 +23,49 @@ static attest_status add_tensor(verb_problem *p, const char *name, const char *s
                           : attest_problem_input(p->problem, name, tensor, error);
 }
 
+/* --shape and --dtype: what a file without a header holds; ndim -1 without them. */
+static attest_status parse_raw(attest_tensor *like, const verb_options *options,
+                               attest_error *error) {
+  const char *shape = verb_option(options, "shape"), *dtype = verb_option(options, "dtype");
+  *like = (attest_tensor){.ndim = -1};
+  if (!shape) return ATTEST_OK;
+  if (!dtype || tensor_dtype_parse(&like->dtype, dtype))
+    return attest_fail(error, ATTEST_ERR_INPUT,
+                       "--shape needs --dtype: float16, bfloat16, float32 or float64");
+  like->ndim = 0;
+  for (const char *at = shape;;) {
+    char *end;
+    errno = 0;
+    long long n = strtoll(at, &end, 10);
+    if (errno || end == at || n < 0 || like->ndim == ATTEST_MAX_DIMS || (*end && *end != ','))
+      return attest_fail(error, ATTEST_ERR_INPUT,
+                         "--shape %s: up to %d whole numbers are wanted, as in 2,9,8", shape,
+                         ATTEST_MAX_DIMS);
+    like->shape[like->ndim++] = n;
+    if (!*end) return ATTEST_OK;
+    at = end + 1;
+  }
+}
+
+/* Whether a file has as many bytes as a tensor: what has a header has more. */
+static int has_size_of(const char *path, const attest_tensor *t) {
+  struct stat info;
+  double bytes = (double)tensor_dtype_size(t->dtype);
+  for (int i = 0; i < t->ndim; i++)
+    bytes *= (double)t->shape[i];
+  return stat(path, &info) == 0 && (double)info.st_size == bytes;
+}
+
+/* `raw`: what a file without a header holds; of lse, one axis less. */
 static attest_status add_flag(verb_problem *p, const char *name, const char *spec, unsigned flags,
-                              attest_error *error) {
+                              const attest_tensor *raw, attest_error *error) {
   tensor_file *file;
-  attest_tensor tensor;
+  attest_tensor tensor, like = *raw;
+  if (problem_output_find(name) == OUTPUT_LSE && like.ndim > 0) like.ndim--;
+  if (like.ndim > 0 && has_size_of(spec, &like)) {
+    attest_status status = tensor_file_open_raw(&file, spec, &like, error);
+    return status ? status : add_tensor(p, name, spec, file, tensor_file_tensor(file, 0), error);
+  }
   attest_status status = tensor_open(&file, &tensor, spec, name, flags, error);
   return status ? status : add_tensor(p, name, spec, file, &tensor, error);
 }
@@ -57,13 +98,14 @@ static attest_status add_dump(verb_problem *p, const char *path, unsigned accept
 
 static attest_status fill(verb_problem *p, const verb_options *options, attest_error *error) {
   unsigned flags = verb_option(options, "bf16") ? TENSOR_BF16 : 0;
-  attest_status status = ATTEST_OK;
+  attest_tensor raw;
+  attest_status status = parse_raw(&raw, options, error);
   for (size_t i = 0; i < options->setting_count && !status; i++) {
     const verb_setting *s = &options->settings[i];
     if (s->param && s->param->kind == PARAM_VALUE)
       status = attest_problem_set(p->problem, s->spelled, s->value, error);
     else if (problem_input_find(s->name) >= 0 || problem_output_find(s->name) >= 0)
-      status = add_flag(p, s->name, s->value, flags, error);
+      status = add_flag(p, s->name, s->value, flags, &raw, error);
   }
   const char *dump = verb_option(options, "input");
   if (!status && dump) status = add_dump(p, dump, options->definition->accepts, flags, error);

@@ -172,7 +172,8 @@ static const verb_flag flags[] = {
 static const verb_definition definition = {
     .usage = "attest inspect F[:NAME] [flags]",
     .summary =
-        "Says what a .npy or .safetensors file holds: one line for the file (kind, size, SHA-256)\n"
+        "Says what a .npy, .npz or .safetensors file holds: one line for the file (kind, size, "
+        "SHA-256)\n"
         "and one a tensor: dtype, shape, byte order, order of storage, offset in the file, then\n"
         "min, max and mean absolute value of the finite elements and how many elements are NaN,\n"
         "infinite, zero and subnormal. F:NAME picks one tensor of a safetensors file.",
