@@ -109,6 +109,62 @@ static void compare_problem(tally t[2], tally state[2], const attest_problem *pr
   }
 }
 
+/* ---- rows of a real model -------------------------------------------------------------------- */
+
+/* Head `head` of q, k or v of a layer as doubles, rows of unit norm where `unit`. */
+static double *load_head(const char *name, int64_t layer, int64_t head, int unit) {
+  char path[64];
+  attest_error error;
+  tensor_file *file;
+  snprintf(path, sizeof path, "data/stories260k/%s.npy", name);
+  ck_assert_msg(tensor_file_open(&file, path, 0, &error) == ATTEST_OK,
+                "%s; run the tests from the root of the project", error.message);
+  const attest_tensor *t = tensor_file_tensor(file, 0);
+  int64_t n = t->shape[2], d = t->shape[3], heads = t->shape[1];
+  double *x = calloc((size_t)(n * d), sizeof *x);
+  for (int64_t i = 0; i < n; i++) {
+    double squares = 0;
+    for (int64_t a = 0; a < d; a++) {
+      x[i * d + a] = tensor_at(t, layer * t->stride[0] + head % heads * t->stride[1] +
+                                      i * t->stride[2] + a * t->stride[3]);
+      squares += x[i * d + a] * x[i * d + a];
+    }
+    for (int64_t a = 0; unit && a < d; a++)
+      x[i * d + a] /= sqrt(squares);
+  }
+  tensor_file_close(file);
+  return x;
+}
+
+/* Every eleventh row of one head. */
+static void compare_head(tally t[2], int64_t layer, int64_t head, int unit,
+                         const char *const params[]) {
+  enum { N = 512, SIZE = 8 };
+  attest_error error;
+  problem_slice slice;
+  taylor_cells b;
+  void *work;
+  double *q = load_head("q", layer, head, unit), *k = load_head("k", layer, head / 2, unit);
+  double *v = load_head("v", layer, head / 2, 0);
+  attest_problem *p = taylor_problem_of("taylor", params, q, k, v, N, N, SIZE, SIZE);
+  problem_slice_get(&slice, p, 0);
+  ck_assert_int_eq(taylor_enclose_open(&work, p, &slice, WANT_CONDITION, &error), ATTEST_OK);
+  taylor_cells_open(&b, p);
+  for (int64_t row = 0; row < N; row += 48) {
+    b.block.row = row;
+    b.block.rows = N - row < 48 ? N - row : 48;
+    taylor_enclose_rows(&b.block, work, WANT_OUT | WANT_CONDITION);
+    for (int64_t r = (row * 7 + layer) % 11; r < b.block.rows; r += 11)
+      compare_row(t, p, &slice, work, &b.block.out, r, row + r, OUTPUT_OUT);
+  }
+  taylor_cells_close(&b);
+  taylor_enclose_close(work);
+  attest_problem_free(p);
+  free(q);
+  free(k);
+  free(v);
+}
+
 static void report(const char *what, const tally t[2]) {
   printf("%s: double %lld elements (%lld left to the next tier), largest error/radius %.4f; "
          "double-double (%lld left), %.4f\n",
@@ -135,10 +191,27 @@ START_TEST(enclosures_contain_the_exact_value_on_random_and_adversarial_problems
 }
 END_TEST
 
+START_TEST(enclosures_contain_the_exact_value_on_rows_of_a_real_model) {
+  static const char *const degrees[] = {"1", "2", "2", "3", "4"};
+  static const char *const forms[] = {"direct", "recurrent", "chunked"};
+  tally t[2] = {{0}};
+  for (int64_t layer = 0; layer < 5; layer++)
+    for (int unit = 0; unit < 2; unit++) {
+      const char *const params[] = {"degree", degrees[layer], "form",  forms[(layer + unit) % 3],
+                                    "causal", "top-left",     "scale", unit ? "1/2" : "sqrt(1/8)",
+                                    NULL};
+      compare_head(t, layer, layer + unit, unit, params);
+    }
+  report("real rows", t);
+  ck_assert_int_lt(t[0].unknown, t[0].elements / 20);
+}
+END_TEST
+
 void test_taylor_enclose(Suite *suite) {
   TCase *tc = tcase_create("taylor enclose");
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, enclosures_contain_the_exact_value_on_random_and_adversarial_problems, 0,
-                      4);
+                      8);
+  tcase_add_test(tc, enclosures_contain_the_exact_value_on_rows_of_a_real_model);
   suite_add_tcase(suite, tc);
 }
