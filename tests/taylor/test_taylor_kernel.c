@@ -83,6 +83,36 @@ START_TEST(every_chunk_size_gives_the_sums_and_the_state) {
 }
 END_TEST
 
+/* The certifier on the kernel's own output: within a backward error of 16, at any form. Odd degrees
+ * and score weights may cancel, and then have no such bound. */
+START_TEST(kernels_are_certified_in_every_form) {
+  uint64_t seed = tests_seed();
+  for (int i = 0, done = 0; done < 40; i++) {
+    kernel_spec spec;
+    kernel_fixture f;
+    attest_error error;
+    kernel_fixture_draw(&spec, &seed);
+    kernel_fixture_open(&f, &spec, i % 2 ? ATTEST_FLOAT32 : ATTEST_FLOAT64, may_keep(&spec), &seed);
+    const problem_values *values = &f.problem->values;
+    int score = !strcmp(spec.kernel, "linear") && values->feature != FEATURE_TAYLOR;
+    if (score || values->degree % 2 || spec.initial) {
+      kernel_fixture_close(&f);
+      continue;
+    }
+    kernel_fixture_run(&f);
+    ck_assert_int_eq(attest_problem_output(f.problem, "out", &f.out, &error), ATTEST_OK);
+    attest_certificate *c = attest_check(f.problem, "backward<=16", &error);
+    ck_assert_msg(c != NULL, "%s", error.message);
+    if (attest_certificate_verdict(c) != ATTEST_CERTIFIED) explain(&spec, 0, 0);
+    ck_assert_msg(attest_certificate_verdict(c) == ATTEST_CERTIFIED, "%s",
+                  attest_certificate_text(c));
+    attest_certificate_free(c);
+    kernel_fixture_close(&f);
+    done++;
+  }
+}
+END_TEST
+
 /* ---- the same bits -----------------------------------------------------------------------------
  */
 
@@ -344,6 +374,7 @@ void test_taylor_kernel(Suite *suite) {
   tcase_set_timeout(tc, 120);
   tcase_add_test(tc, kernels_agree_with_the_plain_sums_in_every_form);
   tcase_add_test(tc, every_chunk_size_gives_the_sums_and_the_state);
+  tcase_add_test(tc, kernels_are_certified_in_every_form);
   tcase_add_test(tc, kernels_give_the_same_bits_at_any_thread_count);
   tcase_add_test(tc, rows_do_not_depend_on_their_neighbours);
 #if defined(__x86_64__)
