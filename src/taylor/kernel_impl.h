@@ -31,6 +31,12 @@ static void NAME(product)(REAL *c, int64_t c_stride, const REAL *a, int64_t a_ro
 #undef ROWS
 }
 
+/* One row: a stands side by side. */
+ISA_INLINE void NAME(product_along)(REAL *c, const REAL *a, const REAL *b, int64_t b_stride,
+                                    int64_t steps, int add, int64_t vectors) {
+  NAME(tiles_of)(c, 0, a, 0, 1, b, b_stride, steps, add, vectors, 0, 1);
+}
+
 /* Sum of the interleaved chains of one number by a tree. */
 ISA_INLINE REAL NAME(tree)(const VEC chain[]) {
   REAL lane[TAYLOR_LANES];
@@ -187,9 +193,27 @@ void ISA(NAME(taylor_block_append))(NAME(taylor_block) * block, const taylor_pla
 /* ---- features of one row -----------------------------------------------------------------------
  */
 
+/* Order m >= 2 of the monomials: parents are those of order m - 1. keep: mono takes them; weigh:
+ * phi takes c times them, else phi is mono. Vectors run over into what is written later. */
+ISA_INLINE void NAME(order_along)(REAL *phi, REAL *mono, const taylor_basis *basis, int64_t m,
+                                  const REAL *parents, const REAL *x, const REAL *c, const int keep,
+                                  const int weigh) {
+  int64_t b = basis->start[m], before = basis->start[m - 1], count = b - before;
+  const int64_t *parent = basis->parent;
+  for (int64_t i = 0; i < basis->d; i++) {
+    int64_t p = parent[b] - before, n = count - p;
+    VEC xi = OP(set1)(x[i]);
+    for (int64_t at = 0; at < n; at += LANES) {
+      VEC product = xi * OP(load)(parents + p + at);
+      if (keep) OP(store)(mono + b + at, product);
+      if (weigh) OP(store)(phi + b + at, OP(load)(c + b + at) * product);
+    }
+    b += n;
+  }
+}
+
 /* phi[b] = c[b] x^b (c NULL: x^b) up to the last feature, 0 beyond, as far as `stride` goes; mono
- * takes x^b of the orders below the last (c NULL: may be phi). Vectors run over into what comes
- * next, which is written later; x is read that far too. */
+ * takes x^b of the orders below the last (c NULL: of all, into phi). x is read beyond its end. */
 static void NAME(features_along)(REAL *phi, REAL *mono, const taylor_plan *plan, const REAL *x,
                                  const REAL *c) {
   const taylor_basis *basis = plan->basis;
@@ -200,20 +224,17 @@ static void NAME(features_along)(REAL *phi, REAL *mono, const taylor_plan *plan,
     OP(store)(phi + 1 + i, c ? OP(load)(c + 1 + i) * xi : xi);
   }
   for (int64_t m = 2; m <= degree; m++) {
-    int64_t b = basis->start[m], before = basis->start[m - 1];
-    const REAL *parents = m == 2 ? x : mono + before; /* not what has just been stored */
-    for (int64_t i = 0; i < d; i++) {
-      int64_t p = basis->parent[b] - before, n = basis->start[m] - before - p;
-      VEC xi = OP(set1)(x[i]);
-      for (int64_t at = 0; at < n; at += LANES) {
-        VEC product = xi * OP(load)(parents + p + at);
-        if (m < degree) OP(store)(mono + b + at, product);
-        OP(store)(phi + b + at, c ? OP(load)(c + b + at) * product : product);
-      }
-      b += n;
-    }
+    /* Of order 1 x itself, which has not just been stored. */
+    const REAL *parents = m == 2 ? x : (c ? mono : phi) + basis->start[m - 1];
+    if (!c)
+      NAME(order_along)(NULL, phi, basis, m, parents, x, NULL, 1, 0);
+    else if (m < degree)
+      NAME(order_along)(phi, mono, basis, m, parents, x, c, 1, 1);
+    else
+      NAME(order_along)(phi, NULL, basis, m, parents, x, c, 0, 1);
   }
-  memset(phi + basis->size, 0, (size_t)(plan->stride - basis->size) * sizeof *phi);
+  for (int64_t b = basis->size; b < plan->stride; b++)
+    phi[b] = 0;
 }
 
 /* ---- folding keys into the state ---------------------------------------------------------------
@@ -301,7 +322,7 @@ void ISA(NAME(taylor_state_fold))(NAME(taylor_state) * state, const NAME(taylor_
   const taylor_plan *plan = state->plan;
   if (keys->count == 0) return;
   if (keys->count == 1)
-    NAME(features_along)(state->phi, state->phi, plan, keys->row, NULL);
+    NAME(features_along)(state->phi, NULL, plan, keys->row, NULL);
   else
     NAME(features_of_keys)(state, keys);
   if (plan->power) NAME(decay_state)(state, keys->count);
@@ -449,13 +470,15 @@ static void NAME(read_along)(NAME(taylor_rows) * work, const REAL *phi, const RE
   for (int64_t i = 0; i < chains; i++) {
     int64_t at = (work->turn ? chains - 1 - i : i) * TAYLOR_CHAIN;
     int64_t steps = n - at < TAYLOR_CHAIN ? n - at : TAYLOR_CHAIN;
-    NAME(product)
-    (work->chain + at / TAYLOR_CHAIN * pad, pad, phi + at, 1, 1, hi + at * pad, pad, steps, 0, 1,
-     pad / LANES);
+    NAME(product_along)
+    (work->chain + at / TAYLOR_CHAIN * pad, phi + at, hi + at * pad, pad, steps, 0, pad / LANES);
   }
-  memcpy(work->group, work->chain, (size_t)pad * sizeof *phi);
-  for (int64_t i = 1; i < chains; i++)
-    NAME(add_to)(work->group, work->chain + i * pad, pad);
+  for (int64_t c = 0; c < pad; c += LANES) {
+    VEC sum = OP(load)(work->chain + c);
+    for (int64_t i = 1; i < chains; i++)
+      sum += OP(load)(work->chain + i * pad + c);
+    OP(store)(work->group + c, sum);
+  }
 }
 
 static void NAME(read_across)(NAME(taylor_rows) * work, const REAL *phi, const REAL *hi,
@@ -547,8 +570,8 @@ static void NAME(weights_along)(NAME(taylor_rows) * work, const taylor_plan *pla
                                 const NAME(taylor_block) * block, int64_t key,
                                 const attest_tensor *mask, int64_t row) {
   int64_t n = (block->count + TAYLOR_LANES - 1) / TAYLOR_LANES * TAYLOR_LANES;
-  NAME(product)
-  (work->weight, n, work->query, 1, 1, block->key, TAYLOR_STRIDE, plan->d, 0, 1, n / LANES);
+  NAME(product_along)
+  (work->weight, work->query, block->key, TAYLOR_STRIDE, plan->d, 0, n / LANES);
   NAME(weigh)(work->weight, n, plan);
   for (int64_t j = block->count; j < n; j++)
     work->weight[j] = 0;
@@ -592,9 +615,8 @@ void ISA(NAME(taylor_rows_keys))(NAME(taylor_rows) * work, const taylor_plan *pl
   NAME(seen_keys)(&from, &to, work, key, block->count);
   if (work->rows == 1) {
     NAME(weights_along)(work, plan, block, key, mask, row);
-    NAME(product)
-    (work->group, pad, work->weight, 1, 1, block->value, block->value_stride, to, add, 1,
-     pad / LANES);
+    NAME(product_along)
+    (work->group, work->weight, block->value, block->value_stride, to, add, pad / LANES);
     if (plan->normalize) NAME(norms_along)(work, work->weight, NULL, block->count);
   } else {
     int64_t start = from / TAYLOR_LANES * TAYLOR_LANES;
