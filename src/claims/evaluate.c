@@ -38,6 +38,11 @@ static attest_status spend(const node *n, evaluator *ev) {
   return ATTEST_OK;
 }
 
+/* Large exact numbers cost more than one step. */
+static void spend_bits(const value *v, evaluator *ev) {
+  if (v->kind == VALUE_RATIONAL) ev->how->steps -= fmpq_height_bits(v->rational) / 64;
+}
+
 static const char *kind_name(const value *v) {
   return v->kind == VALUE_LIST ? "a list" : v->kind == VALUE_TRUTH ? "a truth value" : "a number";
 }
@@ -77,6 +82,7 @@ static attest_status combine(value *a, const value *b, const node *n, size_t i, 
   else
     status = value_div(a, a, b, prec, ev->error);
   if (!status) status = value_check_size(a, ev->error);
+  spend_bits(a, ev);
   return at_column(n->columns[i], ev, status);
 }
 
@@ -100,6 +106,7 @@ static attest_status evaluate_power(value *result, const node *n, evaluator *ev)
   if (!status) {
     status = value_pow(result, result, &exponent, ev->how->prec, ev->error);
     if (!status) status = value_check_size(result, ev->error);
+    spend_bits(result, ev);
     status = at_column(n->column, ev, status);
   }
   value_clear(&exponent);
@@ -326,6 +333,7 @@ static attest_status evaluate_call(value *result, const node *n, evaluator *ev) 
   if (!status) {
     status = n->function->evaluate(result, arguments.items, n->count, ev->how->prec, ev->error);
     if (!status) status = value_check_size(result, ev->error);
+    spend_bits(result, ev);
     status = at_column(n->column, ev, status);
   }
   value_clear(&arguments);

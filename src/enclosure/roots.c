@@ -21,8 +21,8 @@ int roots_sign_fmpq(const fmpz_poly_t f, const fmpq_t x) {
   return sign;
 }
 
-/* The sign of f at a dyadic point: balls become exact once they have bits enough. */
-static int sign_at(const fmpz_poly_t f, const arf_t x, slong prec) {
+/* Balls become exact once they have bits enough. */
+int roots_sign_arf(const fmpz_poly_t f, const arf_t x, slong prec) {
   arb_t point;
   arb_init(point);
   arb_set_arf(point, x);
@@ -65,7 +65,7 @@ static void bisect(arb_t x, const fmpz_poly_t f, slong prec) {
   arf_set_mag(quarter, arb_radref(x));
   arf_sub(left, arb_midref(x), quarter, ARF_PREC_EXACT, ARF_RND_DOWN);
   arf_mul_2exp_si(quarter, quarter, -1);
-  int first = sign_at(f, left, prec), second = sign_at(f, arb_midref(x), prec);
+  int first = roots_sign_arf(f, left, prec), second = roots_sign_arf(f, arb_midref(x), prec);
   if (first == 0 || second == 0) {
     arb_set_arf(x, first == 0 ? left : arb_midref(x));
   } else {
@@ -83,17 +83,51 @@ static int is_narrow(const arb_t x, slong prec) {
                               : arb_rel_accuracy_bits(x) >= prec;
 }
 
+/* Bits that cancel when f is evaluated near x: the size of its terms there over that of x f'(x), up
+ * to `most`. */
+static slong cancellation(const fmpz_poly_t f, const fmpz_poly_t derivative, const arb_t x,
+                          slong most) {
+  fmpz_poly_t sizes;
+  arb_t middle, terms, slope;
+  fmpz_poly_init(sizes);
+  arb_init(middle);
+  arb_init(terms);
+  arb_init(slope);
+  fmpz_poly_set(sizes, f);
+  for (slong i = 0; i < fmpz_poly_length(sizes); i++)
+    fmpz_abs(sizes->coeffs + i, sizes->coeffs + i);
+  arb_get_mid_arb(middle, x);
+  arb_abs(terms, middle);
+  arb_fmpz_poly_evaluate_arb(terms, sizes, terms, 64);
+  slong bits = most;
+  for (slong prec = 64; prec < most; prec *= 2) {
+    arb_fmpz_poly_evaluate_arb(slope, derivative, middle, prec);
+    arb_mul(slope, slope, middle, prec);
+    if (arb_contains_zero(slope)) continue;
+    bits =
+        arf_abs_bound_lt_2exp_si(arb_midref(terms)) - arf_abs_bound_lt_2exp_si(arb_midref(slope));
+    break;
+  }
+  fmpz_poly_clear(sizes);
+  arb_clear(middle);
+  arb_clear(terms);
+  arb_clear(slope);
+  return FLINT_MIN(FLINT_MAX(bits, 0) + 64, most);
+}
+
 void roots_refine(arb_t x, const fmpz_poly_t f, slong prec) {
   fmpz_poly_t derivative;
+  if (is_narrow(x, prec)) return;
   fmpz_poly_init(derivative);
   fmpz_poly_derivative(derivative, f);
-  /* Cancellation in f costs up to the size of its largest term. */
   slong magnitude = arf_abs_bound_lt_2exp_si(arb_midref(x));
-  slong guard =
+  slong most =
       64 + FLINT_ABS(fmpz_poly_max_bits(f)) + fmpz_poly_length(f) * (magnitude > 0 ? magnitude : 1);
   for (slong target = FLINT_MIN(64, prec);; target = FLINT_MIN(2 * target, prec)) {
-    while (!is_narrow(x, target))
-      if (!newton(x, f, derivative, target + guard)) bisect(x, f, target + guard);
+    while (!is_narrow(x, target)) {
+      slong work = target + cancellation(f, derivative, x, most);
+      if (!newton(x, f, derivative, work)) bisect(x, f, work);
+    }
     if (target == prec) break;
   }
   fmpz_poly_clear(derivative);

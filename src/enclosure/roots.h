@@ -9,6 +9,8 @@
  * 2 when `prec` bits do not tell. */
 int roots_sign(const fmpz_poly_t f, const arb_t x, slong prec);
 
+/* The exact sign of f at a dyadic point; `prec` bits are tried first. */
+int roots_sign_arf(const fmpz_poly_t f, const arf_t x, slong prec);
 /* The exact sign of f at a rational point. */
 int roots_sign_fmpq(const fmpz_poly_t f, const fmpq_t x);
 

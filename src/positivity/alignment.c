@@ -20,30 +20,27 @@
 /* The zero of P! (T_P(t) - y) right of the minimum, for a rational y above it: T_P is convex, so
  * it is the only zero in [m, m + 2^k] once T_P(m) < y < T_P(m + 2^k). */
 static int isolate(arb_t x, const fmpz_poly_t f, const value *argmin) {
-  arf_t middle;
+  enum { PRECISION_MAX = 4096 };
+  arf_t middle, end;
   arf_init(middle);
-  arb_t end;
-  arb_init(end);
+  arf_init(end);
   int found = 0;
-  for (slong prec = 64; prec <= 4096 && !found; prec *= 4) {
-    value_get_ball(end, argmin, prec);
-    arf_set(middle, arb_midref(end));
-    arb_set_arf(end, middle);
-    found = roots_sign(f, end, ARF_PREC_EXACT) == -1;
+  for (slong prec = 64; prec <= PRECISION_MAX && !found; prec *= 4) {
+    value_get_ball(x, argmin, prec);
+    arf_set_round(middle, arb_midref(x), prec, ARF_RND_NEAR);
+    found = roots_sign_arf(f, middle, prec) == -1;
   }
   for (slong k = 0; found; k++) {
-    arb_set_arf(end, middle);
-    arb_set_ui(x, 1);
-    arb_mul_2exp_si(x, x, k);
-    arb_add(end, end, x, ARF_PREC_EXACT);
-    if (roots_sign(f, end, ARF_PREC_EXACT) != 1) continue;
+    arf_set_si_2exp_si(end, 1, k);
+    arf_add(end, end, middle, ARF_PREC_EXACT, ARF_RND_DOWN);
+    if (roots_sign_arf(f, end, 64) != 1) continue;
     arf_set_si_2exp_si(arb_midref(x), 1, k - 1);
     arf_add(arb_midref(x), arb_midref(x), middle, ARF_PREC_EXACT, ARF_RND_DOWN);
     mag_set_ui_2exp_si(arb_radref(x), 1, k - 1);
     break;
   }
   arf_clear(middle);
-  arb_clear(end);
+  arf_clear(end);
   return found;
 }
 
