@@ -186,12 +186,6 @@ static attest_status visit_point(decider *d) {
   return status;
 }
 
-static attest_status count_point(decider *d) {
-  if (++d->result->points <= PREDICATE_POINTS_MAX) return ATTEST_OK;
-  return attest_fail(d->error, ATTEST_ERR_INPUT, "more than %d combinations of values",
-                     PREDICATE_POINTS_MAX);
-}
-
 static attest_status visit_integers(decider *d, int i) {
   const predicate_range *r = &d->p->ranges[i];
   const expression *parts[3] = {&r->low, &r->high, &r->step};
@@ -214,8 +208,7 @@ static attest_status visit_integers(decider *d, int i) {
        fmpz_add(ends[0], ends[0], ends[2])) {
     value_set_si(&d->variables[i], 0);
     fmpq_set_fmpz(d->variables[i].rational, ends[0]);
-    status = count_point(d);
-    if (!status) status = visit(d, i + 1);
+    status = visit(d, i + 1);
   }
   for (int k = 0; k < 3; k++)
     fmpz_clear(ends[k]);
@@ -234,7 +227,6 @@ static attest_status visit_values(decider *d, int i) {
                            "range of %s: value %zu is not known exactly; put it into the predicate",
                            d->p->ranges[i].name, k + 1);
     value_set(&d->variables[i], &list.items[k]);
-    if (!status) status = count_point(d);
     if (!status) status = visit(d, i + 1);
   }
   value_clear(&list);
@@ -305,7 +297,17 @@ static attest_status visit_reals(decider *d, int i) {
   return status;
 }
 
+/* One more combination of the variables that are not real. */
+static attest_status count_point(decider *d) {
+  if (++d->result->points <= PREDICATE_POINTS_MAX) return ATTEST_OK;
+  return attest_fail(d->error, ATTEST_ERR_INPUT, "more than %d combinations of values",
+                     PREDICATE_POINTS_MAX);
+}
+
 static attest_status visit(decider *d, int i) {
+  int is_last = i == d->p->count || d->p->ranges[i].kind == RANGE_REALS;
+  attest_status status = is_last ? count_point(d) : ATTEST_OK;
+  if (status) return status;
   if (i == d->p->count) return visit_point(d);
   switch (d->p->ranges[i].kind) {
   case RANGE_INTEGERS:

@@ -1,12 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Boxes of real variables: one evaluation on balls decides a whole box; a box that stays open is
- * cut in two at its widest side. The middle of every open box is tried as a counterexample. */
+ * cut in two at its widest side. The middle of every open box is tried as a counterexample, large
+ * boxes first, so that a counterexample is found before the boxes are used up on an edge. */
 #include <stdlib.h>
 
 #include "decide.h"
 #include "predicate.h"
 
-enum { BOXES_MAX = 200000, DEPTH_MAX = 60, PRECISION = 96, PRECISION_POINT = 1024 };
+enum { BOXES_MAX = 200000, PRECISION = 96, PRECISION_POINT = 1024 };
 
 typedef struct {
   const expression *e;
@@ -66,53 +67,81 @@ static int widest(const search *s, fmpq *low, fmpq *high) {
   return best;
 }
 
-static attest_status visit(int *truth, search *s, fmpq *low, fmpq *high, int depth) {
-  if (++s->boxes > BOXES_MAX || depth > DEPTH_MAX * s->reals) {
-    *truth = VALUE_UNKNOWN;
-    set_variables(s, low, high, 1);
-    return ATTEST_OK;
-  }
-  set_variables(s, low, high, 0);
-  attest_status status = evaluate_at(truth, s, PRECISION);
-  if (status || *truth == 1) return status;
-  set_variables(s, low, high, 1);
-  int at_middle;
-  status = evaluate_at(&at_middle, s, PRECISION_POINT);
-  if (status || at_middle == 0) {
-    *truth = at_middle;
-    return status;
-  }
-  int side = widest(s, low, high);
+/* The boxes that wait, first come first served: each as `reals` lower, then `reals` upper ends. */
+typedef struct {
+  fmpq **boxes;
+  size_t first, last; /* boxes[first .. last - 1] */
+} queue;
+
+static void push(queue *q, const fmpq *box, int reals) {
+  fmpq *copy = _fmpq_vec_init(2 * reals);
+  for (int i = 0; i < 2 * reals; i++)
+    fmpq_set(copy + i, box + i);
+  q->boxes[q->last++] = copy;
+}
+
+/* Puts both halves of a box into the queue. */
+static void split(queue *q, search *s, fmpq *box) {
+  int side = widest(s, box, box + s->reals);
   fmpq_t middle, end;
   fmpq_init(middle);
   fmpq_init(end);
-  fmpq_set(middle, (s->variables + s->e->variables - s->reals)[side].rational);
-  fmpq_set(end, high + side);
-  fmpq_set(high + side, middle);
-  status = visit(truth, s, low, high, depth + 1);
-  fmpq_set(high + side, end);
-  if (!status && *truth == 1) {
-    fmpq_set(end, low + side);
-    fmpq_set(low + side, middle);
-    status = visit(truth, s, low, high, depth + 1);
-    fmpq_set(low + side, end);
-  }
+  fmpq_add(middle, box + side, box + s->reals + side);
+  fmpq_div_2exp(middle, middle, 1);
+  fmpq_set(end, box + s->reals + side);
+  fmpq_set(box + s->reals + side, middle);
+  push(q, box, s->reals);
+  fmpq_set(box + s->reals + side, end);
+  fmpq_set(box + side, middle);
+  push(q, box, s->reals);
   fmpq_clear(middle);
   fmpq_clear(end);
+}
+
+/* 1 when the predicate holds on the box, 0 when it fails at its middle (the variables are there).
+ */
+static attest_status look_at(int *truth, search *s, fmpq *box) {
+  set_variables(s, box, box + s->reals, 0);
+  attest_status status = evaluate_at(truth, s, PRECISION);
+  if (status || *truth == 1) return status;
+  set_variables(s, box, box + s->reals, 1);
+  status = evaluate_at(truth, s, PRECISION_POINT);
+  if (!status && *truth == 1) *truth = VALUE_UNKNOWN;
+  return status;
+}
+
+static attest_status work_off(int *truth, search *s, queue *q) {
+  attest_status status = ATTEST_OK;
+  *truth = 1;
+  while (q->first < q->last && !status && *truth == 1) {
+    fmpq *box = q->boxes[q->first++];
+    s->boxes++;
+    status = look_at(truth, s, box);
+    if (!status && *truth == VALUE_UNKNOWN && q->last + 2 <= BOXES_MAX) {
+      split(q, s, box);
+      *truth = 1;
+    }
+    _fmpq_vec_clear(box, 2 * s->reals);
+  }
   return status;
 }
 
 attest_status subdivide(int *truth, long *boxes, const expression *e, value variables[], int reals,
                         const real_interval ranges[], attest_error *error) {
   search s = {.e = e, .variables = variables, .reals = reals, .whole = ranges, .error = error};
-  fmpq *low = _fmpq_vec_init(reals), *high = _fmpq_vec_init(reals);
+  queue q = {malloc(BOXES_MAX * sizeof *q.boxes), 0, 0};
+  if (!q.boxes) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  fmpq *whole = _fmpq_vec_init(2 * reals);
   for (int i = 0; i < reals; i++) {
-    fmpq_set(low + i, ranges[i].low);
-    fmpq_set(high + i, ranges[i].high);
+    fmpq_set(whole + i, ranges[i].low);
+    fmpq_set(whole + reals + i, ranges[i].high);
   }
-  attest_status status = visit(truth, &s, low, high, 0);
+  push(&q, whole, reals);
+  attest_status status = work_off(truth, &s, &q);
+  while (q.first < q.last)
+    _fmpq_vec_clear(q.boxes[q.first++], 2 * reals);
   *boxes += s.boxes;
-  _fmpq_vec_clear(low, reals);
-  _fmpq_vec_clear(high, reals);
+  _fmpq_vec_clear(whole, 2 * reals);
+  free(q.boxes);
   return status;
 }

@@ -167,7 +167,7 @@ static attest_status try_counterexample(int *verified, const claim_check *check,
 /* How a predicate was looked at: "for 41 combinations", "by isolating zeros". */
 static void note_search(claim_result *r, const predicate *p, const predicate_result *found) {
   char text[160] = "", *end = text;
-  if (found->points > 1 || (found->points && !found->exact_reals && !found->boxes))
+  if (found->points > 1)
     end += sprintf(end, "%ld case%s", found->points, found->points == 1 ? "" : "s");
   if (found->exact_reals) end += sprintf(end, "%szeros isolated", end > text ? ", " : "");
   if (found->boxes)
