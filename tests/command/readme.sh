@@ -39,3 +39,9 @@ problem="softmax --q q.npy --k k.npy --v v.npy --causal top-left"
     "$attest" check $problem --out exact.npy --bound 'ulp<=0.5'
   expect "reference bundle" 0 '' "$attest" reference $problem --bundle folder
 }
+
+# The YAML of "Check a number in a paper": the block that begins with "claims:".
+sed -n '/^```yaml$/,/^```$/p' "$top/README.md" | sed -n '/^claims:/,/^```$/p' | sed '/^```/d' >transformer.yaml
+expect "a number of another paper is refuted" 1 '^REFUTED claim=wavelengths .*60611.4771662610572608' \
+  "$attest" claims transformer.yaml
+expect "another one holds" 1 '^HOLDS claim=peak-rate printed=7.0e-4 ' "$attest" claims transformer.yaml
