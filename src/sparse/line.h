@@ -33,6 +33,9 @@ typedef struct {
 } sparse_pack;
 attest_status sparse_pack_open(sparse_pack **pack, const attest_problem *problem,
                                const problem_slice *slice, attest_error *error);
+/* Everything but the arrays, which stay NULL. */
+void sparse_pack_parameters(sparse_pack *pack, const attest_problem *problem,
+                            const problem_slice *slice);
 void sparse_pack_close(sparse_pack *pack);
 
 /* Sums of products q_a k_a and of |q_a| |k_a|, or of (q_a - k_a)^2 and (|q_a| + |k_a|)^2, for the

@@ -29,8 +29,12 @@ static sparse_constant real_constant(const problem_real *real, int inverse) {
   return c;
 }
 
-static void set_parameters(sparse_pack *pack) {
-  const problem_values *values = &pack->problem->values;
+void sparse_pack_parameters(sparse_pack *pack, const attest_problem *problem,
+                            const problem_slice *slice) {
+  const problem_values *values = &problem->values;
+  *pack = (sparse_pack){.problem = problem, .slice = *slice};
+  pack->kernel = sparse_kernel_of(problem);
+  pack->has_extras = slice->bias.data || slice->mask.data;
   fmpq_t h2;
   arb_t x;
   sparse_power power;
@@ -80,6 +84,7 @@ attest_status sparse_pack_open(sparse_pack **result, const attest_problem *probl
   double *x = malloc((size_t)(slice->d + 1) * sizeof *x);
   *result = pack;
   if (pack) {
+    sparse_pack_parameters(pack, problem, slice);
     pack->keys = calloc((size_t)(panels * slice->d * LINE_PANEL + 1), sizeof *pack->keys);
     pack->values = calloc((size_t)(slice->nk * slice->dv + 1), sizeof *pack->values);
   }
@@ -90,11 +95,6 @@ attest_status sparse_pack_open(sparse_pack **result, const attest_problem *probl
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory for %lld keys of %lld elements",
                        (long long)slice->nk, (long long)slice->d);
   }
-  pack->problem = problem;
-  pack->slice = *slice;
-  pack->kernel = sparse_kernel_of(problem);
-  pack->has_extras = slice->bias.data || slice->mask.data;
-  set_parameters(pack);
   fill(pack, x);
   free(x);
   return ATTEST_OK;
