@@ -65,6 +65,7 @@ typedef enum {
   WHY_PRECISION = 2,       /* the bound is straddled at the largest precision allowed */
   WHY_EXPLICIT = 4,        /* the explicit bounds of the backward error lie on both sides */
   WHY_NO_THEORY_BOUND = 8, /* the machine model admits any result here */
+  WHY_SELECTION = 16,      /* no selection of keys was found that explains a row */
 } certify_why;
 
 typedef struct {
@@ -74,6 +75,7 @@ typedef struct {
   attest_verdict verdict;
   int64_t elements, compared;            /* compared < elements only after Ctrl-C */
   int64_t certified, refuted, undecided; /* elements; a bound on nmse counts for none */
+  int64_t ill_posed;                     /* rows within reach of a jump: see engine_jump */
   size_t bound_count, decisive;          /* decisive: the bound that verdict lines quote */
   certify_bound_verdict *bounds;
   certify_error error[MEASURE_COUNT];

@@ -287,14 +287,89 @@ static int climb_once(climb *k, engine_element *elements, int64_t count) {
   return open;
 }
 
+static void climb_open(climb *k, const engine_place *at, const engine_view *view,
+                       const engine_selection *selection) {
+  *k = (climb){.at = at, .view = view, .prec = PRECISION_START};
+  room_balls_init(&k->balls, at->o->width);
+  k->balls.edge = at->o->edge;
+  if (selection) {
+    k->balls.selection = selection->keys;
+    k->balls.selected = selection->count;
+  }
+  arb_init(k->largest);
+}
+
+static void climb_close(climb *k) {
+  arb_clear(k->largest);
+  room_balls_clear(&k->balls);
+}
+
 void engine_climb(const engine_place *at, const engine_view *view, engine_element *elements,
                   int64_t count) {
-  climb k = {.at = at, .view = view, .prec = PRECISION_START};
-  room_balls_init(&k.balls, at->o->width);
-  k.balls.edge = at->o->edge;
-  arb_init(k.largest);
+  climb k;
+  climb_open(&k, at, view, NULL);
   while (!engine_stopped(at->e) && climb_once(&k, elements, count))
     k.prec *= 2;
-  arb_clear(k.largest);
-  room_balls_clear(&k.balls);
+  climb_close(&k);
+}
+
+/* ---- a given selection of keys ---- */
+
+void engine_climb_selection(const engine_place *at, const engine_view *view,
+                            engine_element *elements, int64_t count,
+                            const engine_selection *selection) {
+  climb k;
+  climb_open(&k, at, view, selection);
+  for (int64_t i = 0; i < count; i++) {
+    elements[i].asked = elements[i].is_asked = ~0u;
+    elements[i].is_given = 1;
+    elements[i].x_lo = -INFINITY;
+    elements[i].x_hi = INFINITY;
+  }
+  /* What is known of x before the first figure is noted. */
+  int status = at->e->room->ball(&k.balls, at->o->subject->problem, at->slice, at->row,
+                                 at->o->output, room_want(at->o->output), PRECISION_START, NULL);
+  for (int64_t i = 0; i < count && !status; i++) {
+    elements[i].x_lo = enclosure_lower(k.balls.x + elements[i].component);
+    elements[i].x_hi = enclosure_upper(k.balls.x + elements[i].component);
+  }
+  while (!engine_stopped(at->e) && climb_once(&k, elements, count))
+    k.prec *= 2;
+  climb_close(&k);
+}
+
+/* Whether every bound certainly holds for the element. */
+static int fits(climb *k, engine_element *element) {
+  const engine_output *o = k->at->o;
+  int64_t c = element->component;
+  element->counted = element->got;
+  measure_got kind = measure_classify_arb(&element->counted, (measure_class)k->balls.class[c],
+                                          k -> balls.x + c, o->format);
+  int holds = kind == GOT_EXACT || kind == GOT_NUMBER;
+  arb_t value, limit;
+  arb_init(value);
+  arb_init(limit);
+  for (size_t i = 0; i < o->bound_count && holds && kind == GOT_NUMBER; i++) {
+    measure_kind measure = o->bounds[i]->measure;
+    if (measure == MEASURE_NMSE) continue;
+    value_of(value, k, element, measure);
+    arb_set_fmpq(limit, o->bounds[i]->limit, k->prec);
+    holds = arb_le(value, limit);
+  }
+  arb_clear(value);
+  arb_clear(limit);
+  return holds;
+}
+
+int engine_fits(const engine_place *at, const engine_view *view, engine_element *elements,
+                int64_t count, const engine_selection *selection) {
+  climb k;
+  climb_open(&k, at, view, selection);
+  int all = !at->e->room->ball(&k.balls, at->o->subject->problem, at->slice, at->row, at->o->output,
+                               wanted(at->o, elements, count), k.prec, NULL);
+  if (all && at->o->measures & 1u << MEASURE_ROW) set_largest(&k);
+  for (int64_t i = 0; i < count && all; i++)
+    all = fits(&k, &elements[i]);
+  climb_close(&k);
+  return all;
 }

@@ -49,8 +49,17 @@ void engine_figure(const engine_place *at, engine_element *element, measure_kind
   engine_best *best = &o->best[measure];
   if (!best->found || figure > best->figure ||
       (figure == best->figure && element->flat < best->flat)) {
-    *best = (engine_best){
-        1, figure, lo, element->flat, at->slice->index, at->row, element->component, element->got};
+    *best = (engine_best){1,
+                          figure,
+                          lo,
+                          element->flat,
+                          at->slice->index,
+                          at->row,
+                          element->component,
+                          element->got,
+                          element->is_given,
+                          element->x_lo,
+                          element->x_hi};
     if (figure > atomic_load_explicit(&o->floor[measure], memory_order_relaxed))
       atomic_store_explicit(&o->floor[measure], figure, memory_order_relaxed);
   }

@@ -64,6 +64,7 @@ static void worker_clear(worker *w) {
     cells_clear(&w->blocks[i].lse);
     cells_clear(&w->blocks[i].state);
     free(w->blocks[i].reach);
+    free(w->blocks[i].jump);
   }
   free(w->blocks);
   engine_scratch_clear(&w->scratch);
@@ -78,6 +79,7 @@ static attest_status worker_init(worker *w, const engine *e, attest_error *error
     complete = cells_init(&block->out, e->problem->dv) & cells_init(&block->lse, 1) &
                cells_init(&block->state, e->problem->state_width);
     complete &= (block->reach = calloc(ENGINE_BLOCK_ROWS, sizeof(double))) != NULL;
+    complete &= (block->jump = calloc(ENGINE_BLOCK_ROWS, 1)) != NULL;
     block->machine = e->machine_count ? e->machines[i] : NULL;
   }
   int64_t width =
@@ -116,6 +118,7 @@ static engine_view view_of(const worker *w, const engine_output *o, int64_t i) {
   if (o->machine >= 0) v.theory = cells_of(&w->blocks[o->machine], o->output)->theory + first;
   if (o->measures & 1u << MEASURE_BACKWARD)
     v.is_explicit = !(o->highest_limit[MEASURE_BACKWARD] * o->u_s * block->reach[i] <= 1.0 / 64);
+  v.is_jump = o->output == OUTPUT_OUT && block->jump[i];
   return v;
 }
 

@@ -5,6 +5,7 @@
  *   engine.c    slices, blocks of rows, threads
  *   row.c       one row of one output: what the double and double-double tiers settle
  *   climb.c     the rest of the row in balls of growing precision
+ *   jump.c      rows of discontinuous kernels that several selections of keys explain
  *   pending.c   elements whose bounds are settled but whose error may be the largest
  *   tie.c       exact decisions where balls keep straddling
  *   element.c   intervals to verdicts and largest errors
@@ -34,6 +35,8 @@ typedef struct {
   int64_t flat; /* position in the output tensor, row-major */
   int64_t slice, row, component;
   double got;
+  int is_given; /* the exact value lies in [x_lo, x_hi]: that of another selection of keys */
+  double x_lo, x_hi;
 } engine_best;
 
 /* Bounds of a sum of squares and of its reference, a row. */
@@ -57,6 +60,8 @@ typedef struct {
   unsigned is_asked; /* whether x = 0, x = got, |x| = 2^k has been tested, as bits */
   int is_exact;      /* x = exact */
   double exact;
+  int is_given; /* as in engine_best */
+  double x_lo, x_hi;
 } engine_element;
 
 /* An element that waits: its bounds are settled, and whether its error is the largest is asked once
@@ -95,6 +100,7 @@ typedef struct {
   measure_interval nmse;
   atomic_int_fast64_t compared, certified, refuted, undecided, tiers[TIER_COUNT];
   atomic_uint failed_bounds, open_bounds, why; /* bits */
+  atomic_int_fast64_t ill_posed;               /* rows that may be within reach of a jump */
 } engine_output;
 
 typedef struct {
@@ -127,6 +133,7 @@ typedef struct {
   const unsigned char *class;
   double largest_lo, largest_hi; /* the largest |x| */
   int is_explicit;               /* the first-order backward error does not apply to this row */
+  int is_jump;                   /* several selections of keys may explain the row */
   enclosure_tier tier;
 } engine_view;
 
@@ -221,6 +228,27 @@ void engine_let_go(const engine_place *at, engine_element *element);
 
 void engine_climb(const engine_place *at, const engine_view *view, engine_element *elements,
                   int64_t count);
+
+/* The selection of keys that a row is to be computed from; NULL: the kernel's own. */
+typedef struct {
+  const int64_t *keys;
+  int64_t count;
+} engine_selection;
+/* Whether all bounds hold for all elements when the row is computed from this selection. */
+int engine_fits(const engine_place *at, const engine_view *view, engine_element *elements,
+                int64_t count, const engine_selection *selection);
+/* engine_climb for a selection; exact questions, which know the kernel's own only, are not asked.
+ */
+void engine_climb_selection(const engine_place *at, const engine_view *view,
+                            engine_element *elements, int64_t count,
+                            const engine_selection *selection);
+
+/* ---- jump.c ---- */
+
+/* A row within reach of a jump, got in scratch: certified when one admissible selection explains
+ * all its elements, refuted where an element lies beyond all of them, else undecided. 0: the row
+ * has only one selection after all, and nothing was done. */
+int engine_jump(engine_scratch *scratch, const engine_place *at, const engine_view *view);
 
 /* ---- tie.c ---- */
 

@@ -87,6 +87,11 @@ static attest_status exact_value(certify_output *r, const engine *e, const engin
   problem_slice slice;
   room_balls balls;
   attest_status status;
+  if (best->is_given) {
+    r->worst_lo = best->x_lo;
+    r->worst_hi = best->x_hi;
+    return ATTEST_OK;
+  }
   problem_slice_get(&slice, o->subject->problem, best->slice);
   room_balls_init(&balls, o->width);
   slong prec = enclosure_ladder[TIER_BALL].precision;
@@ -186,6 +191,7 @@ static attest_status set_output(certify_output *r, const engine *e, const engine
                         .certified = atomic_load(&o->certified),
                         .refuted = atomic_load(&o->refuted),
                         .undecided = atomic_load(&o->undecided),
+                        .ill_posed = atomic_load(&o->ill_posed),
                         .roundoff_weights = o->u_w,
                         .roundoff_scores = o->u_s,
                         .why = atomic_load(&o->why)};

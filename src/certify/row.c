@@ -395,6 +395,10 @@ void engine_row(engine_scratch *scratch, const engine_place *at, const engine_vi
   engine_load(scratch->got, at);
   engine_set_largest(&v, o->width);
   int64_t count = select_elements(scratch, at, &v);
+  if (v.is_jump) {
+    atomic_fetch_add(&o->ill_posed, 1);
+    if (count && engine_jump(scratch, at, &v)) return;
+  }
   engine_ladder(scratch, at, &v, count, 1);
   if (o->moments) engine_row_moments(at, &v, scratch->got);
   for (int64_t i = 0; i < count; i++)

@@ -53,6 +53,8 @@ typedef struct {
   double edge; /* with WANT_CONDITION: scores may move by up to edge t_j, the largest B u_s of the
                   outputs. Kernels whose weights reach zero count keys that could come to carry
                   weight: [s_lo, s_hi] holds S at every edge from 0 to this one */
+  unsigned char *jump; /* a row: 1 where, at that edge, out may come from more than one selection of
+                          keys (see choice); may be NULL */
 } room_block;
 
 /* One row in balls. x, a, s have as many entries as the output has columns. */
@@ -61,7 +63,19 @@ typedef struct {
   arb_ptr x, a, s; /* a, s only with WANT_CONDITION */
   unsigned char *class;
   double edge; /* as in room_block, of this output; 0 from room_balls_init */
+  /* The keys that a discontinuous kernel is to select, in rising order; NULL: its own choice. */
+  const int64_t *selection;
+  int64_t selected;
 } room_balls;
+
+/* The selections that a discontinuous kernel (top-k, radius) may make in a row when scores move by
+ * at most edge t_j: all `fixed` keys and some of the `loose` ones. */
+typedef struct {
+  int64_t fixed_count, loose_count;
+  int64_t choose;         /* so many of the loose keys; -1: any number */
+  int64_t *fixed, *loose; /* rising; one block of memory */
+} room_choice;
+void room_choice_clear(room_choice *choice);
 
 void room_balls_init(room_balls *balls, int64_t width);
 void room_balls_clear(room_balls *balls);
@@ -90,6 +104,20 @@ typedef struct problem_room {
   attest_status (*ball)(room_balls *balls, const attest_problem *problem,
                         const problem_slice *slice, int64_t row, int output, unsigned want,
                         slong prec, attest_error *error);
+
+  /* Discontinuous kernels; NULL: the room has none. Memory of the choice: room_choice_clear. */
+  attest_status (*choice)(room_choice *choice, const attest_problem *problem,
+                          const problem_slice *slice, int64_t row, double edge,
+                          attest_error *error);
+  /* Whether some scores within the edge make this selection (rising keys) of that choice. */
+  int (*admits)(const room_choice *choice, const int64_t *selection, int64_t selected,
+                const attest_problem *problem, const problem_slice *slice, int64_t row,
+                double edge);
+  /* Whether `got` is no out[component] of any selection of the choice with values moved by eps_v
+   * |v|, scores by eps_s t, the result by `quanta`; 0 also where that is not known. */
+  int (*outside)(const room_choice *choice, const attest_problem *problem,
+                 const problem_slice *slice, int64_t row, int64_t component, double got,
+                 double eps_v, double eps_s, double quanta);
 
   /* Exact tier: whether sum_i coefficient[i] x[component[i]] = constant for the row: 1 yes, 0 no
    * (then balls of enough precision decide the sign), -1 not known. n = 1 for lse. */

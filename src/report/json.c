@@ -87,6 +87,8 @@ static json_t *output_of(const certify_case *c, const certify_output *o) {
   json_t *counts = json_pack("{s:I, s:I, s:I, s:I}", "compared", (json_int_t)o->compared,
                              "certified", (json_int_t)o->certified, "refuted",
                              (json_int_t)o->refuted, "undecided", (json_int_t)o->undecided);
+  if (o->ill_posed)
+    json_object_set_new(counts, "ill_posed_rows", json_integer((json_int_t)o->ill_posed));
   json_t *roundoff =
       json_pack("{s:f, s:f}", "weights", o->roundoff_weights, "scores", o->roundoff_scores);
   json_t *result = json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s}", "name",

@@ -48,7 +48,8 @@ char *report_why(char buf[96], const certify_output *o) {
   } reasons[] = {{WHY_INTERRUPTED, "interrupted"},
                  {WHY_PRECISION, "precision"},
                  {WHY_EXPLICIT, "explicit-bounds-apart"},
-                 {WHY_NO_THEORY_BOUND, "theory-bound-infinite"}};
+                 {WHY_NO_THEORY_BOUND, "theory-bound-infinite"},
+                 {WHY_SELECTION, "no-selection-found"}};
   size_t n = 0;
   buf[0] = 0;
   if (o->verdict != ATTEST_UNDECIDED) return buf;
@@ -111,6 +112,7 @@ static void print_output(FILE *f, const certify_case *c, const certify_subject_r
   fprintf(f, " output=%s elements=%lld", problem_output_names[o->output], (long long)o->elements);
   print_bounds(f, o);
   print_worst(f, o);
+  if (o->ill_posed) fprintf(f, " ill-posed-rows=%lld", (long long)o->ill_posed);
   fprintf(f, " scope=%s basis=derived(%s)", report_scope(scope, o), c->theorem);
   if (*report_why(why, o)) fprintf(f, " why=%s", why);
   fputc('\n', f);

@@ -350,9 +350,12 @@ static void condition_sums(sparse_row_sums *s, double edge, double least, double
 int sparse_sums_row(sparse_row_sums *s, int64_t row, unsigned want, double edge) {
   sparse_line *line = &s->line;
   s->is_steep = 0;
-  sparse_line_arguments(line, row);
+  sparse_line_arguments(line, row, edge);
   sparse_line_weights(line);
   s->visible = line->count;
+  s->is_near = 0;
+  for (int64_t i = 0; line->pack->kernel->rule == RULE_WITHIN && i < line->count; i++)
+    s->is_near |= fabs(line->y[i]) <= (edge * (line->t[i] + line->te[i]) + line->e[i]) * SLACK;
   if (line->is_unknown) return 0;
   if (line->count == 0 || line->is_empty) return 1;
   double least = sparse_line_deviations(line->off, line, line->e);
@@ -431,11 +434,19 @@ static void put_lse(room_cells *cells, int64_t at, const sparse_row_sums *s, uns
   cells->s_hi[at] = (sized * (1 + 2 * depth) + loose * SLACK) / s->least * unit * SLACK;
 }
 
+/* Whether scores that move by edge t may change the selection, as far as double can tell. */
+static int may_jump(const sparse_row_sums *s) {
+  sparse_rule rule = s->line.pack->kernel->rule;
+  if (rule == RULE_TOP_EXP || rule == RULE_TOP_MEAN) return s->line.cut_low <= s->line.cut_high;
+  return rule == RULE_WITHIN && s->is_near;
+}
+
 static void enclose_row(room_block *block, sparse_row_sums *s, int64_t at, unsigned want) {
   const attest_problem *problem = s->line.pack->problem;
   int known = sparse_sums_row(s, block->row + at, want, block->edge);
   int empty = known && (s->visible == 0 || s->line.is_empty);
   if (block->reach) block->reach[at] = s->line.reach;
+  if (block->jump) block->jump[at] = !known || may_jump(s);
   int64_t first = at * block->out.width;
   for (int64_t c = 0; c < block->out.width && want & WANT_OUT && (empty || !known); c++)
     empty ? put_empty(&block->out, first + c, problem, OUTPUT_OUT, want)
@@ -456,6 +467,7 @@ static void unknown_rows(room_block *block, unsigned want) {
       put_unknown(&block->out, i * block->out.width + c, want);
     if (want & WANT_LSE) put_unknown(&block->lse, i, want);
     if (block->reach) block->reach[i] = INFINITY;
+    if (block->jump) block->jump[i] = 0;
   }
 }
 

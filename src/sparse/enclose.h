@@ -16,6 +16,7 @@ typedef struct {
   double *off_x;                      /* rounding of x alone */
   double *center, *off_center;        /* c of S for thresholds */
   double *far, *pull, *loose, *chain; /* scratch */
+  int is_near;                        /* uniform: a key may be on either side of the bandwidth */
   int is_steep;                       /* an infinite slope: nothing is known of S */
   void *memory;
 } sparse_row_sums;

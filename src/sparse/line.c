@@ -244,9 +244,21 @@ static void keep(sparse_line *line, const unsigned char *kept) {
   line->count = n;
 }
 
+/* Where the keys on both sides of the cut may end when scores move by edge t. */
+static void find_cut(sparse_line *line, const ranked *rank, int64_t k, double edge) {
+  for (int64_t i = 0; i < line->count; i++) {
+    int64_t j = rank[i].index;
+    double move = (line->e[j] + edge * (line->t[j] + line->te[j])) * SLACK;
+    if (i < k)
+      line->cut_low = fmin(line->cut_low, line->y[j] - move);
+    else
+      line->cut_high = fmax(line->cut_high, line->y[j] + move);
+  }
+}
+
 /* The k largest. Keys that their enclosures do not tell from those across the cut are ranked
  * exactly; the others lie on their sides of it whatever the exact scores are. */
-static void select_top(sparse_line *line) {
+static void select_top(sparse_line *line, double edge) {
   int64_t k = line->pack->problem->values.topk, n = line->count, first = n, last = -1;
   if (n <= k) return;
   ranked *rank = malloc((size_t)n * sizeof *rank);
@@ -261,6 +273,7 @@ static void select_top(sparse_line *line) {
       least = fmin(least, line->y[rank[i].index] - line->e[rank[i].index]);
     for (int64_t i = k; i < n; i++)
       most = fmax(most, line->y[rank[i].index] + line->e[rank[i].index]);
+    find_cut(line, rank, k, edge);
     /* Those in doubt, and whatever is ranked between them. */
     for (int64_t i = 0; i < n; i++) {
       double y = line->y[rank[i].index], e = line->e[rank[i].index] * SLACK;
@@ -278,7 +291,7 @@ static void select_top(sparse_line *line) {
   free(kept);
 }
 
-void sparse_line_arguments(sparse_line *line, int64_t row) {
+void sparse_line_arguments(sparse_line *line, int64_t row, double edge) {
   const sparse_pack *pack = line->pack;
   const problem_slice *slice = &pack->slice;
   sparse_constant factor, shift;
@@ -286,6 +299,8 @@ void sparse_line_arguments(sparse_line *line, int64_t row) {
   line->row = row;
   line->count = line->is_unknown = line->is_empty = 0;
   line->common = line->residual = line->reach = 0;
+  line->cut_low = INFINITY;
+  line->cut_high = -INFINITY;
   problem_visible_range(&lo, &hi, pack->problem, slice, row);
   tensor_load(line->query, &slice->q, row * slice->q.stride[0], slice->d, slice->q.stride[1]);
   sparse_dots_function *dots =
@@ -305,7 +320,7 @@ void sparse_line_arguments(sparse_line *line, int64_t row) {
   sparse_rule rule = pack->kernel->rule;
   if (line->is_unknown) return;
   if (rule == RULE_MARGIN) below_largest(line);
-  if (rule == RULE_TOP_EXP || rule == RULE_TOP_MEAN) select_top(line);
+  if (rule == RULE_TOP_EXP || rule == RULE_TOP_MEAN) select_top(line, edge);
 }
 
 /* ---- powers ---- */

@@ -77,15 +77,16 @@ typedef struct {
   double reach;                         /* the largest t of all visible keys, from above */
   double common, residual;              /* residual: the part of it that solving has left */
   double sum;                           /* of w, off by at most sparse_line_rounding of it */
-  int is_empty;                         /* every weight is certainly zero */
-  int is_unknown; /* double cannot tell the selection, or whether the row is empty */
+  double cut_low, cut_high; /* top-k: least y - e - edge t selected, largest y + e + edge t not */
+  int is_empty;             /* every weight is certainly zero */
+  int is_unknown;           /* double cannot tell the selection, or whether the row is empty */
   void *memory;
 } sparse_line;
 int sparse_line_open(sparse_line *line, const sparse_pack *pack); /* 0: out of memory */
 void sparse_line_close(sparse_line *line);
 
 /* key, y, e, t, te, reach of one row; then what top-k does not select is dropped. */
-void sparse_line_arguments(sparse_line *line, int64_t row);
+void sparse_line_arguments(sparse_line *line, int64_t row, double edge);
 /* w, and the scalars. Thresholds: y becomes the argument, e its total error. */
 void sparse_line_weights(sparse_line *line);
 /* off[i] >= |w' - w[i]| for every weight w' that the row may have when the argument of each key

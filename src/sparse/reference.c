@@ -350,7 +350,8 @@ attest_status sparse_ball(room_balls *balls, const attest_problem *problem,
   if (kind == 0) return ATTEST_OK;
   sparse_weights w;
   attest_status status =
-      sparse_weights_init(&w, problem, slice, row, (want & WANT_CONDITION) != 0, prec, error);
+      sparse_weights_select(&w, problem, slice, row, balls->selection, balls->selected,
+                            (want & WANT_CONDITION) != 0, prec, error);
   if (status) return status;
   if (w.is_empty)
     status = empty_support(balls, &problem->values, slice, row, error);

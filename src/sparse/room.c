@@ -28,7 +28,8 @@ const sparse_kernel *sparse_kernel_of(const attest_problem *problem) {
     .name = title, .theorem = "sparse_radius", .open = sparse_enclose_open,                        \
     .rows = sparse_enclose_rows, .close = sparse_enclose_close, .ball = sparse_ball,               \
     .linear_zero = sparse_linear_zero, .backward_explicit = sparse_backward_explicit,              \
-    .kernel = sparse_run_kernel                                                                    \
+    .kernel = sparse_run_kernel, .choice = sparse_choice, .admits = sparse_admits,                 \
+    .outside = sparse_outside                                                                      \
   }
 const problem_room sparse_rooms[SPARSE_KERNELS] = {
     ROOM("gaussian"), ROOM("epanechnikov"), ROOM("biweight"),     ROOM("triweight"),

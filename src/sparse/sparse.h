@@ -61,6 +61,16 @@ attest_status sparse_backward_explicit(measure_interval *value, const attest_pro
 /* ---- kernel.c ---- */
 attest_status sparse_run_kernel(attest_tensor *out, attest_tensor *lse,
                                 const attest_problem *problem, attest_error *error);
+/* ---- jump.c (top-k and uniform) ---- */
+attest_status sparse_choice(room_choice *choice, const attest_problem *problem,
+                            const problem_slice *slice, int64_t row, double edge,
+                            attest_error *error);
+int sparse_admits(const room_choice *choice, const int64_t *selection, int64_t selected,
+                  const attest_problem *problem, const problem_slice *slice, int64_t row,
+                  double edge);
+int sparse_outside(const room_choice *choice, const attest_problem *problem,
+                   const problem_slice *slice, int64_t row, int64_t component, double got,
+                   double eps_v, double eps_s, double quanta);
 /* ---- exact.c ---- */
 int sparse_linear_zero(const attest_problem *problem, const problem_slice *slice, int64_t row,
                        int output, int n, const int64_t component[], const fmpq *coefficient,

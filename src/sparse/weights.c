@@ -269,7 +269,7 @@ static void power_weights(sparse_weights *w, slong prec) {
 static void within_weights(sparse_weights *w) {
   w->is_empty = 1;
   for (int64_t j = 0; j < w->row.count; j++) {
-    int inside = sign_of(w, j) >= 0;
+    int inside = w->is_selected || sign_of(w, j) >= 0;
     arb_set_si(w->w + j, inside);
     w->is_empty &= !inside;
   }
@@ -324,15 +324,29 @@ static void set_weights(sparse_weights *w, slong prec) {
 attest_status sparse_weights_init(sparse_weights *w, const attest_problem *problem,
                                   const problem_slice *slice, int64_t row, int with_t, slong prec,
                                   attest_error *error) {
-  memset(w, 0, sizeof *w);
+  return sparse_weights_select(w, problem, slice, row, NULL, 0, with_t, prec, error);
+}
+
+static attest_status open_keys(sparse_weights *w, const attest_problem *problem,
+                               const problem_slice *slice, int64_t row, const int64_t *selection,
+                               int64_t selected, int with_t, attest_error *error) {
+  if (selection)
+    return sparse_row_of_keys(&w->row, problem, slice, row, selection, selected, with_t, error);
   attest_status status = sparse_row_init(&w->row, problem, slice, row, with_t, error);
   if (status) return status;
   sparse_rule rule = w->row.kernel->rule;
   if (rule == RULE_TOP_EXP || rule == RULE_TOP_MEAN) status = select_top(&w->row, error);
-  if (status) {
-    sparse_row_clear(&w->row);
-    return status;
-  }
+  if (status) sparse_row_clear(&w->row);
+  return status;
+}
+
+attest_status sparse_weights_select(sparse_weights *w, const attest_problem *problem,
+                                    const problem_slice *slice, int64_t row,
+                                    const int64_t *selection, int64_t selected, int with_t,
+                                    slong prec, attest_error *error) {
+  memset(w, 0, sizeof *w);
+  attest_status status = open_keys(w, problem, slice, row, selection, selected, with_t, error);
+  if (status) return status;
   int64_t n = w->row.capacity;
   w->prec = prec;
   w->y = _arb_vec_init(n);
@@ -342,6 +356,7 @@ attest_status sparse_weights_init(sparse_weights *w, const attest_problem *probl
   arb_init(w->largest);
   sparse_power_init(&w->power, problem, w->row.kernel, prec + 64);
   sparse_row_arguments(w->y, w->t, &w->row, prec);
+  w->is_selected = selection != NULL;
   set_weights(w, prec);
   return ATTEST_OK;
 }

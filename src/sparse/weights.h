@@ -28,8 +28,9 @@ typedef struct {
   sparse_row row;
   sparse_power power;
   slong prec;
-  int is_empty; /* every weight is exactly zero: the empty-row policy applies */
-  arb_ptr y, t; /* arguments, thresholds subtracted; t NULL: not wanted */
+  int is_selected; /* the keys were given */
+  int is_empty;    /* every weight is exactly zero: the empty-row policy applies */
+  arb_ptr y, t;    /* arguments, thresholds subtracted; t NULL: not wanted */
   arb_ptr w;
   arb_t sum;     /* of w; exactly 1 for thresholds */
   arb_t largest; /* exponentials: what was subtracted from y before exp */
@@ -37,6 +38,12 @@ typedef struct {
 attest_status sparse_weights_init(sparse_weights *w, const attest_problem *problem,
                                   const problem_slice *slice, int64_t row, int with_t, slong prec,
                                   attest_error *error);
+/* The same of given keys in rising order, selected > 0 of them; NULL: the kernel's own selection.
+ */
+attest_status sparse_weights_select(sparse_weights *w, const attest_problem *problem,
+                                    const problem_slice *slice, int64_t row,
+                                    const int64_t *selection, int64_t selected, int with_t,
+                                    slong prec, attest_error *error);
 void sparse_weights_clear(sparse_weights *w);
 
 #endif

@@ -1,0 +1,170 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Rows of discontinuous kernels (top-k, radius) that several selections of keys may explain: the
+ * scores at the cut are so close that moving them by no more than the bound allows changes which
+ * keys are selected. Such a row is certified when one admissible selection explains all its
+ * elements: the kernel's own, canonical ones, then all of them up to 2^16. An element that is
+ * farther from the hull of all selections than its bound allows is refuted; what is left is
+ * undecided. */
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "engine.h"
+
+enum { ENUMERATE_MAX = 1 << 16 };
+
+/* The search: one admissible selection after the other. */
+typedef struct {
+  const engine_place *at;
+  const engine_view *view;
+  engine_element *elements;
+  int64_t count;
+  room_choice choice;
+  unsigned char *chosen; /* a loose key each */
+  int64_t *keys;         /* the selection, rising */
+} search;
+
+static engine_selection selection_of(const search *s) {
+  int64_t f = 0, n = 0;
+  for (int64_t l = 0; l < s->choice.loose_count; l++) {
+    if (!s->chosen[l]) continue;
+    while (f < s->choice.fixed_count && s->choice.fixed[f] < s->choice.loose[l])
+      s->keys[n++] = s->choice.fixed[f++];
+    s->keys[n++] = s->choice.loose[l];
+  }
+  while (f < s->choice.fixed_count)
+    s->keys[n++] = s->choice.fixed[f++];
+  return (engine_selection){s->keys, n};
+}
+
+/* Whether what is chosen now is admissible and explains the row. */
+static int explains(search *s, engine_selection *found) {
+  const engine_place *at = s->at;
+  *found = selection_of(s);
+  return found->count > 0 &&
+         at->e->room->admits(&s->choice, found->keys, found->count, at->o->subject->problem,
+                             at->slice, at->row, at->o->edge) &&
+         engine_fits(at, s->view, s->elements, s->count, found);
+}
+
+/* The first n loose keys, or the last n. */
+static void choose_run(search *s, int64_t n, int from_end) {
+  int64_t all = s->choice.loose_count;
+  memset(s->chosen, 0, (size_t)all);
+  memset(s->chosen + (from_end ? all - n : 0), 1, (size_t)n);
+}
+
+static int canonical_explains(search *s, engine_selection *found) {
+  int64_t n = s->choice.choose, all = s->choice.loose_count;
+  for (int side = 0; side < 2; side++) {
+    choose_run(s, n >= 0 ? n : side * all, side);
+    if (explains(s, found)) return 1;
+  }
+  return 0;
+}
+
+/* How many selections there are, at most ENUMERATE_MAX + 1. */
+static int64_t selections(const room_choice *choice) {
+  double total =
+      choice->choose < 0 ? ldexp(1, choice->loose_count < 60 ? (int)choice->loose_count : 60) : 1;
+  for (int64_t i = 0; i < choice->choose && total <= ENUMERATE_MAX; i++)
+    total = total * (double)(choice->loose_count - i) / (double)(i + 1);
+  return total <= ENUMERATE_MAX ? (int64_t)total : ENUMERATE_MAX + 1;
+}
+
+/* The next selection: binary counting, or the next combination of as many. 0: that was the last. */
+static int advance(search *s) {
+  int64_t all = s->choice.loose_count, i = 0, ones = 0;
+  unsigned char *chosen = s->chosen;
+  if (s->choice.choose < 0) {
+    while (i < all && chosen[i])
+      chosen[i++] = 0;
+    if (i < all) chosen[i] = 1;
+    return i < all;
+  }
+  /* The lowest chosen key with room above moves up, those below it go down to the start. */
+  while (i < all && !chosen[i])
+    i++;
+  for (; i + 1 < all && chosen[i + 1]; i++)
+    ones++;
+  if (i + 1 >= all) return 0;
+  memset(chosen, 0, (size_t)i + 1);
+  memset(chosen, 1, (size_t)ones);
+  chosen[i + 1] = 1;
+  return 1;
+}
+
+static int any_explains(search *s, engine_selection *found) {
+  if (canonical_explains(s, found)) return 1;
+  if (selections(&s->choice) > ENUMERATE_MAX) return 0;
+  choose_run(s, s->choice.choose > 0 ? s->choice.choose : 0, 0);
+  do {
+    if (engine_stopped(s->at->e)) return 0;
+    if (explains(s, found)) return 1;
+  } while (advance(s));
+  return 0;
+}
+
+/* Elements beyond all selections are measured against the kernel's own and refuted; the others of
+ * the row stay undecided. */
+static void refute_or_leave(search *s) {
+  const engine_place *at = s->at;
+  const engine_output *o = at->o;
+  double limit = o->lowest_limit[MEASURE_BACKWARD]; /* other measures are left undecided */
+  int64_t beyond = 0;
+  for (int64_t i = 0; i < s->count; i++) {
+    engine_element *element = &s->elements[i];
+    int outside = !isfinite(element->got);
+    if (!outside && isfinite(limit))
+      outside = at->e->room->outside(&s->choice, o->subject->problem, at->slice, at->row,
+                                     element->component, element->got, limit * o->u_w,
+                                     limit * o->u_s, limit * o->quantum);
+    if (!outside) {
+      element->open = 0;
+      atomic_fetch_or(&at->o->why, WHY_SELECTION);
+      continue;
+    }
+    engine_element held = *element;
+    *element = s->elements[beyond];
+    s->elements[beyond++] = held;
+  }
+  if (beyond) engine_climb(at, s->view, s->elements, beyond);
+}
+
+static void settle(search *s) {
+  engine_selection found;
+  if (engine_fits(s->at, s->view, s->elements, s->count, NULL))
+    engine_climb(s->at, s->view, s->elements, s->count);
+  else if (any_explains(s, &found))
+    engine_climb_selection(s->at, s->view, s->elements, s->count, &found);
+  else
+    refute_or_leave(s);
+}
+
+int engine_jump(engine_scratch *scratch, const engine_place *at, const engine_view *view) {
+  search s = {.at = at, .view = view, .elements = scratch->elements, .count = at->o->width};
+  attest_error error;
+  attest_status status = at->e->room->choice(&s.choice, at->o->subject->problem, at->slice, at->row,
+                                             at->o->edge, &error);
+  if (!status && s.choice.loose_count == 0) {
+    room_choice_clear(&s.choice);
+    return 0;
+  }
+  s.chosen = calloc((size_t)s.choice.loose_count + 1, 1);
+  s.keys = malloc((size_t)(s.choice.fixed_count + s.choice.loose_count + 1) * sizeof *s.keys);
+  if (!status && (!s.chosen || !s.keys))
+    status = attest_fail(&error, ATTEST_ERR_MEMORY, "out of memory");
+  if (status) {
+    engine_fail(at->e, status, &error);
+  } else {
+    for (int64_t c = 0; c < s.count; c++)
+      engine_element_init(&s.elements[c], at, c, scratch->got[c]);
+    settle(&s);
+    for (int64_t c = 0; c < s.count; c++)
+      engine_element_count(at, &s.elements[c]);
+  }
+  free(s.chosen);
+  free(s.keys);
+  room_choice_clear(&s.choice);
+  return 1;
+}

@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Top-k and uniform near a jump: which selections scores make that move by at most edge t_j.
+ *
+ * top-k: a set S of k keys is selected by some such scores iff min over S of (s + edge t) >= max
+ * over the others of (s - edge t): raise the ones, lower the others. So a key is in every such S
+ * when fewer than k others have s + edge t >= its s - edge t, and in none when at least k others
+ * have s - edge t > its s + edge t. uniform: a key may be in or out iff |y| <= edge t. Comparisons
+ * that balls of PREC bits leave open count as possible, which only makes the choice wider. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "weights.h"
+
+enum { PREC = 128 };
+
+/* All visible keys with s -+ edge t. */
+typedef struct {
+  sparse_row row;
+  arb_ptr low, high; /* s - edge t, s + edge t */
+} reach_row;
+
+static attest_status reach_open(reach_row *r, const attest_problem *problem,
+                                const problem_slice *slice, int64_t row, double edge,
+                                attest_error *error) {
+  attest_status status = sparse_row_init(&r->row, problem, slice, row, 1, error);
+  if (status) return status;
+  int64_t n = r->row.count;
+  arb_t size;
+  arb_init(size);
+  arb_set_d(size, edge);
+  r->low = _arb_vec_init(n);
+  r->high = _arb_vec_init(n);
+  sparse_row_arguments(r->low, r->high, &r->row, PREC);
+  for (int64_t j = 0; j < n; j++) {
+    arb_mul(r->high + j, r->high + j, size, PREC);
+    arb_sub(size, r->low + j, r->high + j, PREC);
+    arb_add(r->high + j, r->low + j, r->high + j, PREC);
+    arb_swap(r->low + j, size);
+    arb_set_d(size, edge);
+  }
+  arb_clear(size);
+  return ATTEST_OK;
+}
+
+static void reach_close(reach_row *r) {
+  int64_t n = r->row.capacity;
+  _arb_vec_clear(r->low, n);
+  _arb_vec_clear(r->high, n);
+  sparse_row_clear(&r->row);
+}
+
+static int is_top(const attest_problem *problem) {
+  return sparse_kernel_of(problem)->rule != RULE_WITHIN;
+}
+
+/* ---- the choice ---- */
+
+enum { KEY_OUT, KEY_LOOSE, KEY_FIXED };
+
+static int compare_upper(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return (x < y) - (x > y);
+}
+
+/* place[j] of every key under top-k: against the k-th and (k+1)-th largest ends, in double with
+ * outward rounding. */
+static int place_top(unsigned char *place, const reach_row *r, int64_t k) {
+  int64_t n = r->row.count;
+  double *low = malloc((size_t)(4 * n + 1) * sizeof *low), *high = low + n;
+  if (!low) return 0;
+  double *sorted_low = high + n, *sorted_high = sorted_low + n;
+  for (int64_t j = 0; j < n; j++) {
+    sorted_low[j] = low[j] = enclosure_lower(r->low + j);
+    sorted_high[j] = high[j] = enclosure_upper(r->high + j);
+  }
+  qsort(sorted_low, (size_t)n, sizeof *low, compare_upper);
+  qsort(sorted_high, (size_t)n, sizeof *low, compare_upper);
+  for (int64_t j = 0; j < n; j++) {
+    /* Keys that may come before j, itself among them (high >= low): at most k of them. */
+    int surely_in = k >= n || low[j] > sorted_high[k];
+    int surely_out = k < n && high[j] < sorted_low[k - 1];
+    place[j] = surely_in ? KEY_FIXED : surely_out ? KEY_OUT : KEY_LOOSE;
+  }
+  free(low);
+  return 1;
+}
+
+static void place_within(unsigned char *place, const reach_row *r) {
+  for (int64_t j = 0; j < r->row.count; j++)
+    place[j] = arb_is_positive(r->low + j)    ? KEY_FIXED
+               : arb_is_negative(r->high + j) ? KEY_OUT
+                                              : KEY_LOOSE;
+}
+
+attest_status sparse_choice(room_choice *choice, const attest_problem *problem,
+                            const problem_slice *slice, int64_t row, double edge,
+                            attest_error *error) {
+  reach_row r;
+  memset(choice, 0, sizeof *choice);
+  attest_status status = reach_open(&r, problem, slice, row, edge, error);
+  if (status) return status;
+  int64_t n = r.row.count, k = problem->values.topk;
+  unsigned char *place = calloc((size_t)n + 1, 1);
+  choice->fixed = malloc((size_t)(2 * n + 1) * sizeof *choice->fixed);
+  choice->loose = choice->fixed ? choice->fixed + n : NULL;
+  int ready = place && choice->fixed;
+  if (ready && is_top(problem))
+    ready = place_top(place, &r, k);
+  else if (ready)
+    place_within(place, &r);
+  for (int64_t j = 0; j < n && ready; j++) {
+    if (place[j] == KEY_FIXED) choice->fixed[choice->fixed_count++] = r.row.key[j];
+    if (place[j] == KEY_LOOSE) choice->loose[choice->loose_count++] = r.row.key[j];
+  }
+  choice->choose = is_top(problem) ? (k < n ? k : n) - choice->fixed_count : -1;
+  free(place);
+  reach_close(&r);
+  if (ready) return ATTEST_OK;
+  room_choice_clear(choice);
+  return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory for a row of %lld keys",
+                     (long long)n);
+}
+
+int sparse_admits(const room_choice *choice, const int64_t *selection, int64_t selected,
+                  const attest_problem *problem, const problem_slice *slice, int64_t row,
+                  double edge) {
+  reach_row r;
+  (void)choice;
+  if (!is_top(problem)) return 1;
+  if (reach_open(&r, problem, slice, row, edge, NULL)) return 0;
+  arb_t least, most;
+  arb_init(least);
+  arb_init(most);
+  int64_t at = 0, others = 0;
+  for (int64_t j = 0; j < r.row.count; j++) {
+    if (at < selected && r.row.key[j] == selection[at]) {
+      if (at++ == 0)
+        arb_set(least, r.high + j);
+      else
+        arb_min(least, least, r.high + j, PREC);
+    } else if (others++ == 0) {
+      arb_set(most, r.low + j);
+    } else {
+      arb_max(most, most, r.low + j, PREC);
+    }
+  }
+  /* Ties of the ends are admissible, and balls do not show them. */
+  int admits = at == selected && (others == 0 || !arb_lt(least, most));
+  arb_clear(least);
+  arb_clear(most);
+  reach_close(&r);
+  return admits;
+}
+
+/* ---- beyond all selections ---- */
+
+/* Whether sum w (v - level) side < 0 for every selection, side = +-1: fixed keys and the best of
+ * the loose ones, each with the weight that helps it most. Then every mean lies on the other side
+ * of the level. */
+static int all_beyond(const sparse_weights *w, const room_choice *choice, int64_t component,
+                      const arb_t level, int side, double eps_v, double eps_s) {
+  int64_t n = w->row.count, loose = 0;
+  double *gain = malloc((size_t)(n + 1) * sizeof *gain), total = 0;
+  arb_t term, weight, grown;
+  if (!gain) return 0;
+  arb_init(term);
+  arb_init(weight);
+  arb_init(grown);
+  for (int64_t j = 0, f = 0; j < n; j++) {
+    double v = softmax_element(&w->row.slice->v, w->row.key[j], component);
+    arb_set_d(term, v);
+    arb_sub(term, term, level, PREC);
+    arb_mul_si(term, term, side, PREC);
+    arb_set_d(grown, fabs(v) * eps_v * (1 + 0x1p-50));
+    arb_add(term, term, grown, PREC);
+    arb_set_d(grown, w->row.kernel->rule == RULE_TOP_EXP ? eps_s : 0);
+    arb_mul(grown, grown, w->t + j, PREC);
+    if (!arb_is_positive(term)) arb_neg(grown, grown);
+    arb_exp(weight, grown, PREC);
+    arb_mul(weight, weight, w->w + j, PREC);
+    arb_mul(term, term, weight, PREC);
+    double most = enclosure_upper(term);
+    if (f < choice->fixed_count && choice->fixed[f] == w->row.key[j]) {
+      total += most + fabs(most) * 0x1p-40;
+      f++;
+    } else {
+      gain[loose++] = most + fabs(most) * 0x1p-40;
+    }
+  }
+  qsort(gain, (size_t)loose, sizeof *gain, compare_upper);
+  double size = fabs(total);
+  for (int64_t i = 0; i < loose; i++) {
+    if (choice->choose < 0 ? gain[i] <= 0 : i >= choice->choose) break;
+    total += gain[i];
+    size += fabs(gain[i]);
+  }
+  arb_clear(term);
+  arb_clear(weight);
+  arb_clear(grown);
+  free(gain);
+  return total + size * 0x1p-40 < 0;
+}
+
+int sparse_outside(const room_choice *choice, const attest_problem *problem,
+                   const problem_slice *slice, int64_t row, int64_t component, double got,
+                   double eps_v, double eps_s, double quanta) {
+  sparse_weights w;
+  int64_t f = 0, l = 0, n = 0,
+          *keys = malloc((size_t)(choice->fixed_count + choice->loose_count + 1) * sizeof *keys);
+  if (!keys) return 0;
+  while (f < choice->fixed_count || l < choice->loose_count)
+    keys[n++] =
+        l == choice->loose_count || (f < choice->fixed_count && choice->fixed[f] < choice->loose[l])
+            ? choice->fixed[f++]
+            : choice->loose[l++];
+  int outside = 0;
+  if (n && !sparse_weights_select(&w, problem, slice, row, keys, n, 1, PREC, NULL)) {
+    arb_t level;
+    arb_init(level);
+    for (int side = -1; side <= 1 && !outside; side += 2) {
+      arb_set_d(level, got);
+      arb_t off;
+      arb_init(off);
+      arb_set_d(off, side * quanta);
+      arb_sub(level, level, off, PREC);
+      outside = all_beyond(&w, choice, component, level, side, eps_v, eps_s);
+      arb_clear(off);
+    }
+    arb_clear(level);
+    sparse_weights_clear(&w);
+  }
+  free(keys);
+  return outside;
+}
