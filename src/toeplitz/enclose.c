@@ -100,7 +100,7 @@ void toeplitz_enclose_rows(room_block *block, const void *work, unsigned want) {
     if (block->reach) block->reach[r] = ready ? 0 : INFINITY;
     int ordinary = ready && value && special_row(class, value, pack, block->row + r) == 1;
     if (ordinary) {
-      rows_row_compute(&row, pack, block->row + r);
+      rows_row_compute(&row, pack, block->row + r, 1);
       put_row(cells, first, &row);
       if (block->reach) block->reach[r] = row.reach;
     }
@@ -123,7 +123,7 @@ void toeplitz_sensitivity(double *s_lo, double *s_hi, const double *x, const dou
   (void)x;
   (void)radius;
   int ready = rows_row_open(&row, pack);
-  if (ready) rows_row_compute(&row, pack, i);
+  if (ready) rows_row_compute(&row, pack, i, 1);
   for (int64_t c = 0; c < pack->slice.dv; c++) {
     s_lo[c] = ready ? row.s_lo[c] : 0;
     s_hi[c] = ready ? row.s_hi[c] : INFINITY;
@@ -151,7 +151,7 @@ static const double class_value[] = {
 static int kernel_row(attest_tensor *out, rows_row *row, unsigned char *class, double *value,
                       const rows_pack *pack, int64_t i) {
   int kind = special_row(class, value, pack, i);
-  if (kind == 1) rows_row_compute(row, pack, i);
+  if (kind == 1) rows_row_compute(row, pack, i, 0);
   for (int64_t c = 0; c < pack->slice.dv; c++) {
     double x = kind == 1 ? row->x[c] : class[c] == EXACT_FINITE ? value[c] : class_value[class[c]];
     tensor_store(out, i * out->stride[0] + c * out->stride[1], x);

@@ -23,8 +23,7 @@ typedef struct {
   toeplitz_form form;
   NAME(engine) engine;
   NAME(factors) level[TOEPLITZ_DEGREE_MAX + 1];
-  REAL *values;       /* [dv + 1][nk], the last column ones */
-  double *right_norm; /* [nk]: |R|_2 of the keys up to j (BLOCKED), of all (FFT) */
+  REAL *values; /* [dv + 1][nk], the last column ones */
   toeplitz_walk walk;
   int failed;
 } NAME(run);
@@ -115,8 +114,7 @@ static int64_t NAME(add_column)(NAME(run) * r, int64_t c, double alpha, NAME(toe
   double *sum = r->sums->sum + c * pack->nq;
   if (r->form == TOEPLITZ_FFT_FORM) {
     NAME(toeplitz_apply)(&r->engine.fft[0], r->engine.spectrum[0], f->right, column, work);
-    for (int64_t i = 0; i < pack->nq; i++)
-      sum[i] += alpha * (double)f->left[i] * (double)work->real_part[i];
+    NAME(loops_add)(sum, alpha, f->left, work->real_part, pack->nq);
     return 2;
   }
   for (int64_t j = 0; j < pack->nk; j++)
@@ -132,10 +130,8 @@ static void NAME(add_bound)(NAME(run) * r, double alpha) {
   const fft_pack *pack = r->pack;
   const NAME(factors) *f = &r->level[r->walk.level];
   int blocked = r->form == TOEPLITZ_BLOCKED_FORM;
-  double squares = 0, norm = 0, t = (double)r->walk.level, g = (double)r->p->degree;
-  for (int64_t n = 0; n < pack->length; n++)
-    squares += (double)f->symbol[n] * (double)f->symbol[n];
-  double symbol_norm = sqrt(squares) * (1 + 0x1p-20);
+  double t = (double)r->walk.level, g = (double)r->p->degree;
+  double symbol_norm = sqrt(NAME(loops_squares)(f->symbol, pack->length)) * (1 + 0x1p-20);
   if (!(symbol_norm > 0)) return;
   double transforms = 0;
   for (int64_t n = 0; n < r->engine.count; n++)
@@ -145,14 +141,16 @@ static void NAME(add_bound)(NAME(run) * r, double alpha) {
   if (pack->problem->pairing == PAIRING_ROTARY)
     e += t * ROTARY_ERROR * sqrt((double)pack->length) / symbol_norm;
   e *= fabs(alpha) * symbol_norm * (1 + 0x1p-10);
-  squares = 0;
-  for (int64_t j = 0; j < pack->nk; j++) {
-    squares += (double)f->right[j] * (double)f->right[j];
-    r->right_norm[j] = sqrt(squares);
+  if (!blocked) {
+    e *= sqrt(NAME(loops_squares)(f->right, pack->nk));
+    NAME(loops_bound)(r->sums->bound, e, f->left, pack->nq);
+    return;
   }
-  norm = r->right_norm[pack->nk - 1];
-  for (int64_t i = 0; i < pack->nq; i++)
-    r->sums->bound[i] += e * fabs((double)f->left[i]) * (blocked ? r->right_norm[i] : norm);
+  double squares = 0; /* of the keys that the row has seen */
+  for (int64_t i = 0; i < pack->nq; i++) {
+    squares += (double)f->right[i] * (double)f->right[i];
+    r->sums->bound[i] += e * fabs((double)f->left[i]) * sqrt(squares);
+  }
 }
 
 /* The factors of the current chain from those of the chain without its last element. */
@@ -163,12 +161,9 @@ static void NAME(next_factors)(NAME(run) * r) {
   NAME(factors) *to = &r->level[l];
   const double *q = pack->queries + pack->a[s] * pack->nq, *k = pack->keys + pack->b[s] * pack->nk;
   const double *w = pack->symbols + s * pack->length;
-  for (int64_t i = 0; i < pack->nq; i++)
-    to->left[i] = from->left[i] * (REAL)(q[i] * pack->factor);
-  for (int64_t n = 0; n < pack->length; n++)
-    to->symbol[n] = from->symbol[n] * (REAL)w[n];
-  for (int64_t j = 0; j < pack->nk; j++)
-    to->right[j] = from->right[j] * (REAL)k[j];
+  NAME(loops_factor)(to->left, from->left, q, pack->factor, pack->nq);
+  NAME(loops_factor)(to->symbol, from->symbol, w, 1, pack->length);
+  NAME(loops_factor)(to->right, from->right, k, 1, pack->nk);
   to->multinomial = toeplitz_walk_multinomial_double(from->multinomial, &r->walk);
 }
 
@@ -213,8 +208,7 @@ static int NAME(allocate)(NAME(run) * r) {
   const fft_pack *pack = r->pack;
   int64_t a_level = pack->nq + pack->length + pack->nk;
   r->values = malloc((size_t)((pack->dv + 1) * pack->nk) * sizeof *r->values);
-  r->right_norm = malloc((size_t)pack->nk * sizeof *r->right_norm);
-  int ok = r->values && r->right_norm;
+  int ok = r->values != NULL;
   for (int64_t l = 0; l <= r->p->degree && ok; l++) {
     r->level[l].left = malloc((size_t)a_level * sizeof(REAL));
     ok = r->level[l].left != NULL;
@@ -262,7 +256,6 @@ attest_status NAME(fft_sums)(fft_sums *sums, const fft_pack *pack, const fft_pol
   for (int64_t l = 0; l <= p->degree; l++)
     free(r->level[l].left);
   free(r->values);
-  free(r->right_norm);
   NAME(engine_close)(&r->engine);
   free(r);
   return status;

@@ -6,6 +6,7 @@
 #include "../problem/rotary.h"
 #include "decompose.h"
 #include "fft_pack.h"
+#include "loops.h"
 
 #define FFT_BLOCK INT64_C(64) /* keys that the blocked form sums directly */
 #define PASTE2(a, b) a##_##b

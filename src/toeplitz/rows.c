@@ -224,7 +224,8 @@ static double score_error(double *t, const rows_pack *pack, double size, double 
 }
 
 /* Weights exp(s - max s), their errors, and h = w t. */
-static void exponential_weights(rows_row *row, row_sums *sums, const rows_pack *pack, double tiny) {
+static void exponential_weights(rows_row *row, row_sums *sums, const rows_pack *pack, double tiny,
+                                int bounds) {
   double largest = -INFINITY, t;
   for (int64_t j = sums->lo; j < sums->hi; j++) {
     row->weight[j] *= pack->factor;
@@ -232,7 +233,7 @@ static void exponential_weights(rows_row *row, row_sums *sums, const rows_pack *
   }
   for (int64_t j = sums->lo; j < sums->hi; j++)
     row->weight[j] = row->size[j] >= 0 ? row->weight[j] - largest : EXP64_MIN * 2;
-  for (int64_t j = sums->lo; j < sums->hi; j++) {
+  for (int64_t j = sums->lo; bounds && j < sums->hi; j++) {
     if (row->size[j] < 0) {
       row->error[j] = row->size[j] = 0;
       continue;
@@ -245,18 +246,19 @@ static void exponential_weights(rows_row *row, row_sums *sums, const rows_pack *
     row->reach = fmax(row->reach, t);
   }
   exp64_array(row->weight + sums->lo, row->weight + sums->lo, (size_t)(sums->hi - sums->lo));
-  for (int64_t j = sums->lo; j < sums->hi; j++) {
+  for (int64_t j = sums->lo; bounds && j < sums->hi; j++) {
     row->size[j] *= row->weight[j];
     row->error[j] = row->error[j] * row->weight[j] + (row->error[j] > 0 ? 0x1p-1000 : 0);
   }
 }
 
 /* Weights are the scores; h = t. */
-static void linear_weights(rows_row *row, row_sums *sums, const rows_pack *pack, double tiny) {
+static void linear_weights(rows_row *row, row_sums *sums, const rows_pack *pack, double tiny,
+                           int bounds) {
   for (int64_t j = sums->lo; j < sums->hi; j++) {
     double t = 0;
     int hidden = row->size[j] < 0;
-    row->error[j] = hidden ? 0 : score_error(&t, pack, row->size[j], tiny);
+    row->error[j] = hidden || !bounds ? 0 : score_error(&t, pack, row->size[j], tiny);
     row->weight[j] = hidden ? 0 : row->weight[j] * pack->factor;
     row->size[j] = t;
   }
@@ -324,7 +326,7 @@ static void finish_component(rows_row *row, const row_sums *sums, const rows_pac
   row->radius[c] = row->a_hi[c] = row->s_hi[c] = INFINITY;
 }
 
-void rows_row_compute(rows_row *row, const rows_pack *pack, int64_t i) {
+void rows_row_compute(rows_row *row, const rows_pack *pack, int64_t i, int bounds) {
   int64_t dv = pack->slice.dv, d = pack->slice.d;
   row_sums sums = {0};
   problem_visible_range(&sums.lo, &sums.hi, pack->problem, &pack->slice, i);
@@ -336,13 +338,14 @@ void rows_row_compute(rows_row *row, const rows_pack *pack, int64_t i) {
   row->reach = 0;
   rows_scores(row->weight, row->size, pack, i, sums.lo, sums.hi);
   hide(row, pack, i, &sums);
-  (pack->is_linear ? linear_weights : exponential_weights)(row, &sums, pack, tiny);
+  (pack->is_linear ? linear_weights : exponential_weights)(row, &sums, pack, tiny, bounds);
   find_sums(row, &sums, pack);
   rows_sums(row->x, row->chain, row->weight, pack->values, dv, sums.lo, sums.hi);
   for (int64_t c = 0; c < dv; c++) {
     row->x[c] /= sums.total;
     row->chain[c] = pack->normalizes ? row->x[c] : 0;
   }
+  if (!bounds) return;
   rows_spreads(row->absolute, row->spread, row->s_hi, row->chain, row->weight, row->error,
                row->size, pack->values, dv, sums.lo, sums.hi);
   for (int64_t c = 0; c < dv; c++)

@@ -45,8 +45,8 @@ attest_status rows_pack_open(rows_pack **pack, const attest_problem *problem,
 void rows_pack_close(rows_pack *pack);
 int rows_row_open(rows_row *row, const rows_pack *pack); /* 0: out of memory */
 void rows_row_close(rows_row *row);
-/* An ordinary row. */
-void rows_row_compute(rows_row *row, const rows_pack *pack, int64_t i);
+/* An ordinary row; without `bounds` x only, with the same bits. */
+void rows_row_compute(rows_row *row, const rows_pack *pack, int64_t i, int bounds);
 
 /* ---- rows_isa.c: plain loops, the same bits on every instruction set ---- */
 

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../enclosure/interval.h"
+#include "loops.h"
 
 int64_t toeplitz_fft_size(int64_t rows, int64_t cols) {
   int64_t size = 1;

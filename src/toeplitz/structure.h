@@ -95,6 +95,9 @@ double toeplitz_fft_error(int64_t size, double u);
    */                                                                                              \
   void toeplitz_apply_##suffix(const toeplitz_fft_##suffix *fft, const real *spectrum,             \
                                const real *right, const real *x, toeplitz_work_##suffix *work);    \
+  /* `count` transforms of work->real_part and spectrum, forth and back, for measuring. */         \
+  void toeplitz_transforms_##suffix(const toeplitz_fft_##suffix *fft,                              \
+                                    toeplitz_work_##suffix *work, int64_t count);                  \
   void toeplitz_circulant_##suffix(real *symbol, const real *a, int64_t n);                        \
   void toeplitz_mask_##suffix(real *symbol, int64_t rows, int64_t cols, int64_t lo, int64_t hi);   \
   /* y = diag(left) Toep(symbol) diag(right) x by three transforms. */                             \

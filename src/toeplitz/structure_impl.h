@@ -66,33 +66,29 @@ void NAME(toeplitz_spectrum)(REAL *spectrum, const NAME(toeplitz_fft) * fft, con
                              NAME(toeplitz_work) * work) {
   REAL *place = work->real_part, scale = (REAL)1 / (REAL)fft->size;
   int64_t before = fft->cols - 1;
-  for (int64_t p = 0; p < fft->rows; p++)
-    place[p] = symbol[before + p] * scale;
+  NAME(loops_scale)(place, symbol + before, scale, fft->rows);
   for (int64_t p = fft->rows; p < fft->size - before; p++)
     place[p] = 0;
-  for (int64_t m = 0; m < before; m++)
-    place[fft->size - before + m] = symbol[m] * scale;
+  NAME(loops_scale)(place + fft->size - before, symbol, scale, before);
   FFTW(execute_dft_r2c)(fft->forward, place, (FFTW(complex) *)spectrum);
-}
-
-/* a *= b, arrays of complex numbers. */
-static void NAME(multiply_spectra)(REAL *restrict a, const REAL *restrict b, int64_t n) {
-  for (int64_t i = 0; i < n; i++) {
-    REAL x = a[2 * i], y = a[2 * i + 1], u = b[2 * i], v = b[2 * i + 1];
-    a[2 * i] = x * u - y * v;
-    a[2 * i + 1] = x * v + y * u;
-  }
 }
 
 void NAME(toeplitz_apply)(const NAME(toeplitz_fft) * fft, const REAL *spectrum, const REAL *right,
                           const REAL *x, NAME(toeplitz_work) * work) {
   REAL *place = work->real_part;
-  for (int64_t j = 0; j < fft->cols; j++)
-    place[j] = right ? right[j] * x[j] : x[j];
-  memset(place + fft->cols, 0, (size_t)(fft->size - fft->cols) * sizeof *place);
+  NAME(loops_fill)(place, right, x, fft->cols, fft->size);
   FFTW(execute_dft_r2c)(fft->forward, place, (FFTW(complex) *)work->spectrum);
-  NAME(multiply_spectra)(work->spectrum, spectrum, fft->size / 2 + 1);
+  NAME(loops_multiply)(work->spectrum, spectrum, fft->size / 2 + 1);
   FFTW(execute_dft_c2r)(fft->backward, (FFTW(complex) *)work->spectrum, place);
+}
+
+void NAME(toeplitz_transforms)(const NAME(toeplitz_fft) * fft, NAME(toeplitz_work) * work,
+                               int64_t count) {
+  for (int64_t i = 0; i < count; i++)
+    if (i % 2)
+      FFTW(execute_dft_c2r)(fft->backward, (FFTW(complex) *)work->spectrum, work->real_part);
+    else
+      FFTW(execute_dft_r2c)(fft->forward, work->real_part, (FFTW(complex) *)work->spectrum);
 }
 
 void NAME(toeplitz_circulant)(REAL *symbol, const REAL *a, int64_t n) {

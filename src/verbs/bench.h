@@ -14,5 +14,7 @@ double bench_uniform(uint64_t *state);
 
 /* Prints the lines of the Taylor kernels; one thread. */
 attest_status bench_taylor(int quick, attest_error *error);
+/* The forms of Toeplitz attention and where they cross. */
+attest_status bench_toeplitz(int quick, attest_error *error);
 
 #endif

@@ -4,6 +4,7 @@
 
 #include "../../src/softmax/softmax.h"
 #include "../../src/toeplitz/fft.h"
+#include "../../src/toeplitz/low_rank.h"
 #include "fixture_positions.h"
 
 typedef struct {
@@ -196,6 +197,41 @@ START_TEST(rows_outside_the_range_or_with_open_denominators_are_computed_directl
 }
 END_TEST
 
+/* Rotations are rounded to the format, and the Taylor kernel rounds: 40 units are far more than
+ * both need with scores of order 1; the polynomial's part is proved. */
+START_TEST(low_rank_form_stays_within_the_polynomials_error_of_softmax) {
+  static const char *const params[][6] = {
+      {NULL}, {"causal", "top-left", NULL}, {"causal", "bottom-right", "rope-pairs", "half", NULL}};
+  uint64_t seed = tests_seed();
+  attest_error error;
+  for (int kind = 0; kind < 3; kind++)
+    for (int wide = 0; wide < 2; wide++) {
+      run r = {0};
+      int64_t elements = 0;
+      low_rank_report report;
+      positions_spec s = spec_of("rope-softmax", 70, 4, WEIGHTS_DENSE);
+      s.nk = kind == 2 ? 90 : 70;
+      memcpy(s.params, params[kind], sizeof params[kind]);
+      run_open(&r, &s, &seed);
+      positions_run(&r.p, wide ? ATTEST_FLOAT64 : ATTEST_FLOAT32);
+      problem_slice_get(&r.slice, r.p.problem, 0);
+      double eps = wide ? 1e-12 : 1e-4;
+      ck_assert_msg(toeplitz_low_rank(&r.slice.out, &report, r.p.problem, &r.slice, eps, &error) ==
+                        ATTEST_OK,
+                    "%s", error.message);
+      ck_assert_double_le(report.eps, eps);
+      ck_assert_int_eq(report.degree % 2, 0);
+      for (int64_t i = 0; i < 70; i++)
+        r.radius[i] = 4 * (2 * report.eps / (1 + sqrt(1 - report.eps * report.eps)) +
+                           40 * (wide ? 0x1p-53 : 0x1p-24)); /* values are below 4 */
+      double worst = worst_ratio(&r, &elements);
+      ck_assert_double_lt(worst, 1);
+      ck_assert_double_gt(worst, 1e-4);
+      run_close(&r);
+    }
+}
+END_TEST
+
 START_TEST(problems_that_the_form_does_not_cover_are_refused) {
   uint64_t seed = tests_seed();
   attest_error error = {0};
@@ -234,6 +270,7 @@ void test_fft(Suite *suite) {
   tcase_add_test(tc, fft_form_stays_within_its_radius_of_softmax);
   tcase_add_test(tc, blocked_form_is_causal_bit_for_bit_and_one_transform_leaks_within_its_bound);
   tcase_add_test(tc, rows_outside_the_range_or_with_open_denominators_are_computed_directly);
+  tcase_add_test(tc, low_rank_form_stays_within_the_polynomials_error_of_softmax);
   tcase_add_test(tc, problems_that_the_form_does_not_cover_are_refused);
   suite_add_tcase(suite, tc);
 }
