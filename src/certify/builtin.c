@@ -6,18 +6,20 @@
 
 #include "synthetic.h"
 
-enum { FILE_Q, FILE_K, FILE_V, FILE_COUNT };
-static const char *const file_names[FILE_COUNT] = {"q", "k", "v"};
+/* Of bare cases q and k are those before rotary embedding. */
+enum { FILE_Q, FILE_K, FILE_V, FILE_COUNT, FILE_Q_BARE = FILE_COUNT, FILE_K_BARE, FILES_ALL };
+static const char *const file_names[FILES_ALL] = {"q", "k", "v", "q_norope", "k_norope"};
 
 typedef struct {
   char name[64];
   attest_problem *problem;
   void *storage;        /* of a synthetic problem */
   const char *bound[2]; /* one more on out, float32 and float64; NULL: none */
+  int is_bare;
 } builtin_case;
 
 struct builtin_suite {
-  tensor_file *files[FILE_COUNT];
+  tensor_file *files[FILES_ALL];
   size_t count;
   builtin_case *cases;
 };
@@ -27,7 +29,7 @@ struct builtin_suite {
 static attest_status open_files(builtin_suite *suite, const char *data, attest_error *error) {
   attest_status status = ATTEST_OK;
   int64_t layers = -1;
-  for (int i = 0; i < FILE_COUNT && !status; i++) {
+  for (int i = 0; i < FILES_ALL && !status; i++) {
     char path[4096];
     if (snprintf(path, sizeof path, "%s/stories260k/%s.npy", data, file_names[i]) >=
         (int)sizeof path)
@@ -60,20 +62,24 @@ static attest_tensor layer_of(const tensor_file *file, int64_t layer) {
 typedef struct {
   const char *kernel, *name; /* "stories260k/layer0/NAME" */
   int64_t layer;
-  int is_unit; /* rows of q and k are brought to unit norm */
+  enum { LAYER_PLAIN, LAYER_UNIT, LAYER_BARE } rows; /* UNIT: q and k are brought to unit norm */
   const char *params;
 } layer_case;
 
 static const layer_case layer_cases[] = {
-    {"taylor", "direct", 0, 0, "causal=top-left degree=2"},
-    {"taylor", "recurrent", 1, 0, "causal=top-left degree=2 form=recurrent"},
-    {"taylor", "chunked", 2, 0, "causal=top-left degree=2 form=chunked eps=1e-12"},
-    {"taylor", "unit-direct", 3, 1, "causal=top-left degree=2 scale=1/2"},
-    {"taylor", "unit-recurrent", 4, 1, "causal=top-left degree=2 scale=1/2 form=recurrent"},
-    {"taylor", "unit-chunked", 0, 1, "causal=top-left degree=4 scale=1/2 form=chunked chunk=256"},
-    {"taylor", "odd", 1, 0, "causal=top-left degree=3"},
-    {"linear", "identity", 2, 0, "causal=top-left normalize=none"},
-    {"linear", "relu", 3, 0, "causal=top-left feature=relu eps=1e-6"},
+    {"taylor", "direct", 0, LAYER_PLAIN, "causal=top-left degree=2"},
+    {"taylor", "recurrent", 1, LAYER_PLAIN, "causal=top-left degree=2 form=recurrent"},
+    {"taylor", "chunked", 2, LAYER_PLAIN, "causal=top-left degree=2 form=chunked eps=1e-12"},
+    {"taylor", "unit-direct", 3, LAYER_UNIT, "causal=top-left degree=2 scale=1/2"},
+    {"taylor", "unit-recurrent", 4, LAYER_UNIT,
+     "causal=top-left degree=2 scale=1/2 form=recurrent"},
+    {"taylor", "unit-chunked", 0, LAYER_UNIT,
+     "causal=top-left degree=4 scale=1/2 form=chunked chunk=256"},
+    {"taylor", "odd", 1, LAYER_PLAIN, "causal=top-left degree=3"},
+    {"linear", "identity", 2, LAYER_PLAIN, "causal=top-left normalize=none"},
+    {"linear", "relu", 3, LAYER_PLAIN, "causal=top-left feature=relu eps=1e-6"},
+    {"rope-softmax", "bare", 0, LAYER_BARE, "causal=top-left window=31,0"},
+    {"rope-linear", "bare", 1, LAYER_BARE, "causal=top-left normalize=none"},
 };
 enum { LAYER_CASES = sizeof layer_cases / sizeof *layer_cases };
 
@@ -93,6 +99,10 @@ static attest_status normalise(attest_tensor views[], builtin_case *c, attest_er
   return ATTEST_OK;
 }
 
+static const tensor_file *file_of(const builtin_suite *suite, const builtin_case *c, int i) {
+  return suite->files[c->is_bare && i < FILE_V ? i + FILE_Q_BARE : i];
+}
+
 static attest_status open_layer(builtin_case *c, const builtin_suite *suite,
                                 const layer_case *layer, attest_error *error) {
   attest_tensor views[FILE_COUNT];
@@ -101,9 +111,10 @@ static attest_status open_layer(builtin_case *c, const builtin_suite *suite,
   c->problem = attest_problem_new(layer->kernel, error);
   if (!c->problem) return error->status;
   attest_status status = synthetic_params(c->problem, layer->params, error);
+  c->is_bare = layer->rows == LAYER_BARE;
   for (int i = 0; i < FILE_COUNT; i++)
-    views[i] = layer_of(suite->files[i], layer->layer);
-  if (!status && layer->is_unit) status = normalise(views, c, error);
+    views[i] = layer_of(file_of(suite, c, i), layer->layer);
+  if (!status && layer->rows == LAYER_UNIT) status = normalise(views, c, error);
   for (int i = 0; i < FILE_COUNT && !status; i++)
     status = attest_problem_input(c->problem, file_names[i], &views[i], error);
   return status ? status : problem_resolve(c->problem, error);
@@ -115,7 +126,7 @@ static attest_status open_cases(builtin_suite *suite, attest_error *error) {
   suite->cases = calloc(layers + LAYER_CASES + synthetic_count, sizeof *suite->cases);
   if (!suite->cases) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   while (suite->count < layers && !status) {
-    const layer_case layer = {"softmax", "", (int64_t)suite->count, 0, "causal=top-left"};
+    const layer_case layer = {"softmax", "", (int64_t)suite->count, LAYER_PLAIN, "causal=top-left"};
     status = open_layer(&suite->cases[suite->count++], suite, &layer, error);
   }
   for (size_t i = 0; i < LAYER_CASES && !status; i++)
@@ -149,7 +160,7 @@ void builtin_close(builtin_suite *suite) {
     attest_problem_free(suite->cases[i].problem);
     free(suite->cases[i].storage);
   }
-  for (int i = 0; i < FILE_COUNT; i++)
+  for (int i = 0; i < FILES_ALL; i++)
     tensor_file_close(suite->files[i]);
   free(suite->cases);
   free(suite);
@@ -212,7 +223,7 @@ static attest_status add_inputs(certify_case *result, const builtin_suite *suite
                                 const builtin_case *c, attest_error *error) {
   attest_status status = ATTEST_OK;
   for (int i = 0; i < FILE_COUNT && !c->storage && !status; i++)
-    status = certify_case_input(result, file_names[i], suite->files[i], NULL, error);
+    status = certify_case_input(result, file_names[i], file_of(suite, c, i), NULL, error);
   for (int i = 0; i < INPUT_COUNT && c->storage && !status; i++)
     if (c->problem->input[i].data)
       status =

@@ -29,6 +29,7 @@ enum {
   WITH_SINKS = 8,
   WITH_LENGTHS = 16, /* packed: three sequences, one of them empty */
   WITH_STATE = 32,   /* an initial state */
+  WITH_WEIGHTS = 64, /* weights of toeplitz, every third element zero */
 };
 
 typedef struct {
@@ -105,6 +106,27 @@ static const synthetic_case cases[] = {
      WITH_STATE},
     {"linear", "decay", FILL_NORMAL, 1, 1, 24, 24, 8, 8,
      "feature=elu1 causal=top-left normalize=none decay=7/8", WITH_STATE},
+    {"rope-softmax", "interleaved", FILL_NORMAL, 2, 1, 40, 40, 8, 8, "causal=top-left", 0},
+    {"rope-softmax", "half", FILL_NORMAL, 2, 2, 33, 33, 16, 8,
+     "rope-pairs=half rope-base=500000 window=20,4", 0},
+    {"rope-softmax", "everything", FILL_NORMAL, 2, 2, 21, 29, 8, 10,
+     "causal=bottom-right softcap=8 temperature=3/2 lse-base=2 scale=1/4 rope-base=sqrt(10)",
+     WITH_BIAS | WITH_MASK | WITH_SLOPES | WITH_SINKS},
+    {"rope-softmax", "steep", FILL_STEEP, 1, 1, 16, 32, 8, 8, "scale=1", 0},
+    {"rope-softmax", "packed", FILL_NORMAL, 2, 1, 48, 48, 8, 8, "layout=thd causal=bottom-right",
+     WITH_LENGTHS},
+    {"rope-softmax", "long", FILL_NORMAL, 1, 1, 2, 3000, 16, 8, "causal=bottom-right", 0},
+    {"rope-linear", "sum", FILL_NORMAL, 2, 1, 24, 24, 8, 8, "causal=top-left", 0},
+    {"rope-linear", "none", FILL_NORMAL, 2, 2, 17, 23, 8, 8, "normalize=none rope-pairs=half", 0},
+    {"rope-linear", "eps", FILL_NORMAL, 1, 1, 24, 24, 4, 8, "eps=1/8 scale=-2", WITH_MASK},
+    {"rope-linear", "steep", FILL_STEEP, 1, 1, 16, 32, 8, 8, "scale=1", 0},
+    {"toeplitz", "general", FILL_NORMAL, 2, 2, 24, 24, 6, 8, "", WITH_WEIGHTS},
+    {"toeplitz", "causal", FILL_NORMAL, 2, 1, 31, 31, 4, 8, "causal=top-left scale=1/4",
+     WITH_WEIGHTS},
+    {"toeplitz", "uneven", FILL_NORMAL, 1, 1, 9, 40, 3, 8, "causal=bottom-right temperature=3",
+     WITH_WEIGHTS | WITH_MASK},
+    {"toeplitz", "steep", FILL_STEEP, 1, 1, 16, 16, 2, 8, "scale=1/10", WITH_WEIGHTS},
+    {"toeplitz", "ties", FILL_TIES, 1, 1, 12, 12, 4, 8, "", WITH_WEIGHTS},
 };
 const size_t synthetic_count = sizeof cases / sizeof *cases;
 
@@ -234,6 +256,11 @@ static attest_status add_lengths(attest_problem *p, arena *a, const synthetic_ca
   return status ? status : add(p, "cu-seqlens-k", k, ATTEST_INT32, 1, 4, 0, 0, error);
 }
 
+/* 2 n - 1, n the larger of nq and nk. */
+static int64_t weight_matrices(const synthetic_case *c) {
+  return 2 * (c->nq > c->nk ? c->nq : c->nk) - 1;
+}
+
 static attest_status add_extras(attest_problem *p, arena *a, const synthetic_case *c,
                                 uint64_t *state, attest_error *error) {
   attest_status status = ATTEST_OK;
@@ -260,6 +287,14 @@ static attest_status add_extras(attest_problem *p, arena *a, const synthetic_cas
     status = add(p, "sinks", sinks, ATTEST_FLOAT32, 1, c->heads_q, 0, 0, error);
   }
   if (!status && c->with & WITH_LENGTHS) status = add_lengths(p, a, c, error);
+  if (!status && c->with & WITH_WEIGHTS) {
+    int64_t matrices = weight_matrices(c), count = matrices * c->d * c->d;
+    float *weights = take(a, count, sizeof *weights);
+    fill_normal(weights, count, state);
+    for (int64_t n = 0; n < count; n += 3)
+      weights[n] = 0;
+    status = add(p, "weights", weights, ATTEST_FLOAT32, 3, matrices, c->d, c->d, error);
+  }
   return status;
 }
 
@@ -298,6 +333,7 @@ static attest_status add_state(attest_problem *p, arena *a, uint64_t *state, att
 static size_t storage_size(const synthetic_case *c) {
   int64_t floats = c->heads_q * c->nq * c->d + c->heads_k * c->nk * (c->d + c->dv) +
                    2 * c->nq * c->nk + 2 * c->heads_q + 8;
+  if (c->with & WITH_WEIGHTS) floats += weight_matrices(c) * c->d * c->d;
   if (c->with & WITH_STATE) floats += c->heads_k * STATE_ROWS_MAX * (c->dv + 1);
   return (size_t)floats * sizeof(float) + 16 * 64;
 }
