@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The statements of attest certify --builtin against NumPy and mpmath: ranks, deviations from softmax, bounds."""
 import json
+import math
 import os
 
 import mpmath
@@ -101,4 +102,58 @@ for degree in range(9):
 expect("no bound where the scores are large", all(facts_of("stories260k", d)["bound"] == "inf" for d in range(9)))
 expect("odd degrees break there, even ones do not",
        all((int(facts_of("stories260k", d)["nonpositive-denominators"]) > 0) == (d % 2 == 1) for d in range(9)))
+
+# ---- Toeplitz attention ----
+
+
+def facts_where(statement, **facts):
+    return [s["facts"] for s in document["statements"] if s["statement"] == statement and
+            all(s["facts"].get(key) == str(value) for key, value in facts.items())]
+
+
+expect("terms are binomials", all(int(f["terms"]) == math.comb(int(f["support"]) + int(f["degree"]), int(f["degree"]))
+       for f in facts_where("decomposition-is-polynomial-kernel") + facts_where("deviation-from-softmax", problem="toeplitz")))
+expect("rank d under rotations, n in general", [int(f["rank"]) for f in facts_where("score-rank")] == [2, 4, 8, 16, 48])
+expect("the blocked form leaks nothing", facts_where("deviation-from-softmax", form="blocked")[0]["leak"] == "0")
+
+
+def least_degree(tail):
+    return next(g for g in range(200) if tail(g))
+
+
+for f in facts_where("exp-degrees"):
+    b, eps = mpmath.mpf(f["b"]), mpmath.mpf(f["eps"])
+    taylor = least_degree(lambda g: mpmath.nsum(lambda k: b**k / mpmath.factorial(k), [g + 1, mpmath.inf]) <= eps)
+    chebyshev = least_degree(lambda g: 2 * mpmath.fsum(mpmath.besseli(k, b) for k in range(g + 1, g + 80)) <= eps)
+    # Bernstein: the minimax error is between e^-b c and e^b c, c = b^(g+1) / (2^g (g+1)!)
+    low, high = (least_degree(lambda g: mpmath.exp(sign * b) * b**(g + 1) / (2**g * mpmath.factorial(g + 1)) <= eps) for sign in (-1, 1))
+    expect(f"least degrees for b = {f['b']}, eps = {f['eps']}", (int(f["taylor"]), int(f["chebyshev"])) == (taylor, chebyshev) and
+           low <= int(f["minimax"]) <= min(high, chebyshev), (f, taylor, chebyshev, low, high))
+
+
+def phase_errors(position, frequency, product):
+    """cos and sin errors of one position, d = 128: frequencies and their products with the position as rounded."""
+    worst = 0
+    for m in range(64):
+        theta = mpmath.mpf(10000) ** (-mpmath.mpf(2 * m) / 128)
+        phase = mpmath.mpf(float(product(frequency(float(theta)) * position)))
+        exact = position * theta
+        worst = max(worst, abs(mpmath.cos(phase) - mpmath.cos(exact)), abs(mpmath.sin(phase) - mpmath.sin(exact)))
+    return float(worst)
+
+
+def bfloat16(x):
+    bits = np.array(x, "f4").view("u4")
+    return float(((bits + 0x7FFF + ((bits >> 16) & 1)) & 0xFFFF0000).astype("u4").view("f4"))
+
+
+for name, frequency in (("float32", np.float32), ("bfloat16-frequencies", bfloat16)):
+    one = facts_where("phase-error", phases=name, positions="2048..4095")[0]
+    here = phase_errors(4095, lambda t: np.float64(frequency(t)), np.float32)  # one of the positions that are sampled
+    expect(f"phases of position 4095, {name}", here <= float(one["largest"]) * 1.01 <= float(one["bound"]) * 1.02 and
+           float(one["largest"]) < 8 * here, (one, here))
+expect("a float32 phase is off by less than 0.13 up to position 2^20", float(facts_where(
+    "phase-error", phases="float32", positions="524288..1048575")[0]["largest"]) < 0.13)
+expect("every binade of the positions, three formats", all(len(facts_where("phase-error", phases=p)) == 20
+       for p in ("float32", "bfloat16-frequencies", "float64")))
 done()

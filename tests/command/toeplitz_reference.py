@@ -1,0 +1,94 @@
+#!/usr/bin/python3
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""toeplitz_reference.py ATTEST: attest reference and attest check of rope-softmax, rope-linear and toeplitz
+against their definitions in mpmath, digit by digit. Needs python3-numpy, python3-mpmath."""
+import json
+
+import mpmath as mp
+import numpy as np
+
+from attest_command import SEED, done, expect, path, run, save
+
+mp.mp.dps = 60
+rng = np.random.default_rng(SEED)
+DIGITS = 30
+
+
+def rotated_form(q, k, step, base, half):
+    """q^T R_step k by complex numbers: a pair is x + iy, R multiplies by e^{i step theta}."""
+    d, total = len(q), mp.mpf(0)
+    for m in range(d // 2):
+        a, b = (m, m + d // 2) if half else (2 * m, 2 * m + 1)
+        turn = mp.expj(step * mp.mpf(base) ** (-mp.mpf(2 * m) / d))
+        total += mp.re(mp.conj(mp.mpc(q[a], q[b])) * turn * mp.mpc(k[a], k[b]))
+    return total
+
+
+def attend(kernel, q, k, v, scale, weights=None, base=10000, half=False, offset=0, causal=False, temperature=1, normalize=True, eps=0):
+    nq, nk, rows = len(q), len(k), []
+    for i in range(nq):
+        at = i + offset
+        keys = [j for j in range(nk) if not causal or j <= at]
+        scores = []
+        for j in keys:
+            if weights is None:
+                form = rotated_form([mp.mpf(float(x)) for x in q[i]], [mp.mpf(float(x)) for x in k[j]], j - at, base, half)
+            else:
+                w = weights[at - j + len(weights) // 2]
+                form = mp.fsum(mp.mpf(float(q[i][a])) * mp.mpf(float(w[a][b])) * mp.mpf(float(k[j][b]))
+                               for a in range(len(q[i])) for b in range(len(q[i])))
+            scores.append(scale * form / temperature)
+        p = scores if kernel == "rope-linear" else [mp.exp(s) for s in scores]
+        total = mp.fsum(p) + eps if normalize else 1
+        rows.append([mp.fsum(x * mp.mpf(float(v[j][c])) for x, j in zip(p, keys)) / total for c in range(v.shape[1])])
+    return rows
+
+
+def compare(name, kernel, nq, nk, d, dv, flags, weights=None, **options):
+    q, k, v = (rng.standard_normal(s).astype("f4") for s in ((nq, d), (nk, d), (nk, dv)))
+    if weights is not None:
+        flags = [*flags, "--weights", save("w", weights)]
+    base = ["--q", save("q", q), "--k", save("k", k), "--v", save("v", v), *flags]
+    r = run("reference", kernel, *base, "--digits", DIGITS, "--output", "r.json")
+    expected = attend(kernel, q, k, v, weights=weights, **options)
+    wrong = r[2]
+    if not r[0]:
+        mid = json.load(open(path("r.json")))["output"]["mid"]
+        wrong = next((f"element {i},{c} is {mid[i * dv + c]}, not {mp.nstr(x, 32)}" for i, row in enumerate(expected) for c, x in enumerate(row)
+                      if abs(mp.mpf(mid[i * dv + c]) - x) > abs(x) * mp.mpf(10) ** (1 - DIGITS) * 0.5001), None)
+    expect(f"reference {kernel}: {name}", wrong is None, wrong)
+    out = np.array([[float(x) for x in row] for row in expected]).astype("f4")
+    r = run("check", kernel, *base, "--out", save("o", out), "--bound", "backward<=1", "--bound", "ulp<=0.5")
+    expect(f"check {kernel}: {name}, correctly rounded", r[0] == 0, r[1] + r[2])
+    out[-1, -1] = out[-1, -1] * np.float32(1.001) + np.float32(1e-4)
+    r = run("check", kernel, *base, "--out", save("o", out), "--bound", "backward<=16")
+    expect(f"check {kernel}: {name}, one wrong element", r[0] == 1, r[1] + r[2])
+
+
+third = mp.mpf(1) / 3
+for pairs in ("interleaved", "half"):
+    compare(pairs, "rope-softmax", 6, 6, 8, 3, ["--scale", "1/8", "--rope-pairs", pairs], scale=mp.mpf(1) / 8, half=pairs == "half")
+compare("default scale, base 500000, causal", "rope-softmax", 7, 7, 4, 2, ["--rope-base", "500000", "--causal", "top-left"],
+        scale=mp.mpf(1) / 2, base=500000, causal=True)
+compare("bottom-right", "rope-softmax", 4, 9, 6, 2, ["--scale", "sqrt(1/3)", "--causal", "bottom-right", "--temperature", "3/2"],
+        scale=mp.sqrt(third), causal=True, offset=5, temperature=mp.mpf(3) / 2)
+compare("an irrational base", "rope-softmax", 4, 4, 6, 2, ["--scale", "1", "--rope-base", "sqrt(10)"], scale=1, base=mp.sqrt(10))
+compare("normalised", "rope-linear", 6, 6, 4, 3, ["--scale", "1/8", "--rope-base", "7"], scale=mp.mpf(1) / 8, base=7)
+compare("sums, bottom-right", "rope-linear", 5, 8, 4, 3, ["--scale", "1/2", "--normalize", "none", "--causal", "bottom-right"],
+        scale=mp.mpf(1) / 2, causal=True, offset=3, normalize=False)
+compare("eps", "rope-linear", 5, 5, 2, 3, ["--scale", "1", "--eps", "3/4", "--rope-pairs", "half"], scale=1, eps=mp.mpf(3) / 4)
+compare("general W", "toeplitz", 6, 6, 3, 2, ["--scale", "1/3"], rng.standard_normal((11, 3, 3)).astype("f4"), scale=third)
+compare("causal, W of float64", "toeplitz", 5, 8, 2, 2, ["--scale", "-1/2", "--causal", "bottom-right"],
+        rng.standard_normal((15, 2, 2)), scale=-mp.mpf(1) / 2, causal=True, offset=3)
+compare("d = 1", "toeplitz", 6, 6, 1, 1, ["--scale", "1"], rng.standard_normal((11, 1, 1)), scale=1)
+
+q = save("q", np.ones((4, 3), "f4"))
+same = ["--q", q, "--k", q, "--v", q]
+for name, arguments, word in (("an odd d", ["rope-softmax", *same], "even"), ("no weights", ["toeplitz", *same], "--weights"),
+                              ("weights of another shape", ["toeplitz", *same, "--weights", save("w", np.ones((7, 2, 2)))], "(7, 3, 3)"),
+                              ("weights that are not finite", ["toeplitz", *same, "--weights", save("infinite", np.full((7, 3, 3), np.inf))], "finite"),
+                              ("a base of zero", ["rope-softmax", *same, "--rope-base", "0"], "rope-base"),
+                              ("bias under rope-linear", ["rope-linear", *same, "--bias", q], "bias")):
+    r = run("reference", *arguments, "--output", "r.json")
+    expect(f"{name} exits 2 and is named", r[0] == 2 and word in r[2], r)
+done()
