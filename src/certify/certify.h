@@ -19,6 +19,8 @@ const problem_room *certify_room(const char *kernel);
 /* Machine model from the text of --arithmetic, by the room of the kernel. */
 attest_status certify_machine_parse(room_machine *machine, const char *kernel, const char *text,
                                     attest_error *error);
+/* The result formats of a declared machine are those of the outputs that are there. */
+void certify_machine_returns(room_machine *machine, const attest_problem *problem);
 
 /* ---- bounds (bound.c) ---- */
 
@@ -73,7 +75,8 @@ typedef struct {
   attest_dtype dtype;
   int ndim;
   attest_verdict verdict;
-  int64_t elements, compared;            /* compared < elements only after Ctrl-C */
+  int64_t elements, planned; /* planned: those of the rows that options->rows asks for */
+  int64_t compared;          /* compared < planned only after Ctrl-C */
   int64_t certified, refuted, undecided; /* elements; a bound on nmse counts for none */
   int64_t ill_posed;                     /* rows within reach of a jump: see engine_jump */
   size_t bound_count, decisive;          /* decisive: the bound that verdict lines quote */
@@ -117,7 +120,9 @@ typedef struct {
   certify_subject_result *subjects;
   size_t input_count;
   certify_input *inputs;
-  char *replay; /* a command that repeats this case; NULL: none */
+  char *replay;     /* a command that repeats this case; NULL: none */
+  int has_expected; /* a verdict other than certified may be what is expected */
+  attest_verdict expected;
   int interrupted;
   int threads;
   double seconds;
@@ -126,6 +131,9 @@ typedef struct {
 void certify_case_clear(certify_case *c);
 /* Refuted if anything is, else undecided if anything is, else certified. */
 attest_verdict certify_case_verdict(const certify_case *c);
+/* The same, but certified where the verdict is the one that is expected, and refuted where a
+ * certified case was expected to be something else. */
+attest_verdict certify_case_outcome(const certify_case *c);
 attest_verdict certify_worse(attest_verdict a, attest_verdict b);
 /* Notes an input: the digest of `file`, or, with file NULL, of the elements of `tensor`. */
 attest_status certify_case_input(certify_case *c, const char *name, const tensor_file *file,
@@ -151,6 +159,7 @@ typedef struct {
   double roundoff_weights, roundoff_scores; /* 0: the output's roundoff, and at most 2^-24 */
   slong precision_max;                      /* bits, where no exact decision exists; 0: 4096 */
   int allow_empty;
+  int64_t rows; /* compare so many rows of queries, spread evenly; 0: all */
   const volatile sig_atomic_t *interrupted; /* NULL: never */
   void (*step)(void *context, int64_t pairs);
   void *context;

@@ -95,6 +95,7 @@ static attest_status worker_init(worker *w, const engine *e, attest_error *error
 typedef struct {
   problem_slice slice;
   void *work;
+  int is_needed; /* some of its rows are compared */
 } open_slice;
 
 static const room_cells *cells_of(const room_block *block, int output) {
@@ -168,11 +169,8 @@ static void compute_block(worker *w, engine *e, const open_slice *open, int64_t 
   }
 }
 
-static void run_block(worker *w, engine *e, const open_slice *open, int64_t row, unsigned what) {
-  int64_t all = what == WANT_STATE
-                    ? problem_output_rows(e->problem, &open->slice, OUTPUT_FINAL_STATE)
-                    : open->slice.nq;
-  int64_t left = all - row, rows = left < ENGINE_BLOCK_ROWS ? left : ENGINE_BLOCK_ROWS;
+static void run_block(worker *w, engine *e, const open_slice *open, int64_t row, int64_t rows,
+                      unsigned what) {
   compute_block(w, e, open, row, rows, what);
   compare_block(w, e, open, &w->blocks[0], what);
   if (what == WANT_QUERIES && e->options->step && !engine_stopped(e))
@@ -210,7 +208,7 @@ static attest_status open_one(engine *e, open_slice *open, int64_t index, attest
 }
 
 typedef struct {
-  int64_t slice, row; /* slice: within the group */
+  int64_t slice, row, rows; /* slice: within the group */
   unsigned what;
 } unit;
 
@@ -232,12 +230,14 @@ static void run_team(engine *e, open_slice *slices, int64_t first, int64_t count
     if (status) engine_fail(e, status, &error);
 #pragma omp for schedule(dynamic, 1)
     for (int64_t i = 0; i < count; i++)
-      if (!engine_stopped(e) && (status = open_one(e, &slices[i], first + i, &error)))
+      if (slices[i].is_needed && !engine_stopped(e) &&
+          (status = open_one(e, &slices[i], first + i, &error)))
         engine_fail(e, status, &error);
 #pragma omp for schedule(dynamic, 1)
     for (int64_t i = 0; i < unit_count; i++) {
       const unit *u = &units[i];
-      if (ready && !engine_stopped(e)) run_block(&w, e, &slices[u->slice], u->row, u->what);
+      if (ready && !engine_stopped(e))
+        run_block(&w, e, &slices[u->slice], u->row, u->rows, u->what);
     }
     for (size_t k = 0; k < e->output_count; k++) {
       engine_output *o = &e->outputs[k];
@@ -262,8 +262,46 @@ static int64_t state_rows(const engine *e, const problem_slice *slice) {
   return e->want & WANT_STATE ? problem_output_rows(e->problem, slice, OUTPUT_FINAL_STATE) : 0;
 }
 
+__extension__ typedef __int128 wide;
+
+/* The first sampled row that is not before `row`, counted over all slices; INT64_MAX after the
+ * last. Sampled row k of K is k (R - 1) / (K - 1) of R, rounded down: the first, the last, and what
+ * lies evenly between. */
+static int64_t next_sampled(const engine *e, int64_t row) {
+  wide last = e->row_count - 1, steps = e->sampled_rows - 1;
+  if (row > last) return INT64_MAX;
+  if (e->sampled_rows == e->row_count) return row;
+  if (steps < 1) return row > 0 ? INT64_MAX : 0;
+  return (int64_t)((row * steps + last - 1) / last * last / steps);
+}
+
+static int64_t next_row(const engine *e, int64_t start, int64_t row) {
+  int64_t found = next_sampled(e, start + row);
+  return found == INT64_MAX ? INT64_MAX : found - start;
+}
+
+/* The units of one slice, whose first row is `start` of all; units NULL: only counted. */
+static int64_t list_units(unit *units, const engine *e, const problem_slice *slice, int64_t place,
+                          int64_t start) {
+  int64_t n = 0, whole = e->sampled_rows == e->row_count, states = state_rows(e, slice);
+  for (int64_t row = e->want & WANT_QUERIES ? next_row(e, start, 0) : slice->nq; row < slice->nq;
+       n++) {
+    int64_t left = slice->nq - row, rows = whole ? ENGINE_BLOCK_ROWS : 1;
+    if (units) units[n] = (unit){place, row, left < rows ? left : rows, WANT_QUERIES};
+    row = whole ? row + rows : next_row(e, start, row + 1);
+  }
+  for (int64_t row = 0; row < states; row += ENGINE_BLOCK_ROWS, n++) {
+    int64_t left = states - row;
+    if (units)
+      units[n] =
+          (unit){place, row, left < ENGINE_BLOCK_ROWS ? left : ENGINE_BLOCK_ROWS, WANT_STATE};
+  }
+  return n;
+}
+
+/* `start`: the first row of the first slice, counted over all. */
 static attest_status run_group(engine *e, int64_t first, int64_t count, int64_t unit_count,
-                               attest_error *error) {
+                               int64_t start, attest_error *error) {
   open_slice *slices = calloc((size_t)count, sizeof *slices);
   unit *units = calloc((size_t)unit_count + 1, sizeof *units);
   if (!slices || !units) {
@@ -275,10 +313,10 @@ static attest_status run_group(engine *e, int64_t first, int64_t count, int64_t 
   for (int64_t i = 0; i < count; i++) {
     problem_slice slice;
     problem_slice_get(&slice, e->problem, first + i);
-    for (int64_t row = 0; row < slice.nq && e->want & WANT_QUERIES; row += ENGINE_BLOCK_ROWS)
-      units[n++] = (unit){i, row, WANT_QUERIES};
-    for (int64_t row = 0; row < state_rows(e, &slice); row += ENGINE_BLOCK_ROWS)
-      units[n++] = (unit){i, row, WANT_STATE};
+    int64_t added = list_units(units + n, e, &slice, i, start);
+    slices[i].is_needed = added > 0;
+    n += added;
+    start += slice.nq;
   }
   run_team(e, slices, first, count, units, n);
   for (int64_t i = 0; i < count; i++)
@@ -290,19 +328,30 @@ static attest_status run_group(engine *e, int64_t first, int64_t count, int64_t 
 }
 
 static attest_status run_slices(engine *e, attest_error *error) {
-  int64_t total = problem_slice_count(e->problem), first = 0, units = 0;
+  int64_t total = problem_slice_count(e->problem), first = 0, units = 0, start = 0, row = 0;
   attest_status status = ATTEST_OK;
   for (int64_t i = 0; i < total && !status && !engine_stopped(e); i++) {
     problem_slice slice;
     problem_slice_get(&slice, e->problem, i);
-    units += (slice.nq + ENGINE_BLOCK_ROWS - 1) / ENGINE_BLOCK_ROWS +
-             (state_rows(e, &slice) + ENGINE_BLOCK_ROWS - 1) / ENGINE_BLOCK_ROWS;
+    units += list_units(NULL, e, &slice, 0, row);
+    row += slice.nq;
     if (units < UNITS_A_GROUP && i + 1 < total) continue;
-    status = run_group(e, first, i + 1 - first, units, error);
+    status = run_group(e, first, i + 1 - first, units, start, error);
     first = i + 1;
     units = 0;
+    start = row;
   }
   return status;
+}
+
+static void count_rows(engine *e) {
+  for (int64_t i = 0; i < problem_slice_count(e->problem); i++) {
+    problem_slice slice;
+    problem_slice_get(&slice, e->problem, i);
+    e->row_count += slice.nq;
+  }
+  int64_t rows = e->options->rows;
+  e->sampled_rows = rows > 0 && rows < e->row_count ? rows : e->row_count;
 }
 
 int64_t certify_pairs(const attest_problem *problem) {
@@ -340,6 +389,7 @@ attest_status certify_run_room(certify_case *result, const problem_room *room,
   engine e = {.room = room, .options = options, .problem = subjects[0].problem};
   e.precision_max = options->precision_max ? options->precision_max : 4096;
   omp_init_lock(&e.lock);
+  count_rows(&e);
   attest_status status = engine_outputs(&e, subjects, count, error);
   if (!status) status = run_slices(&e, error);
   for (size_t i = 0; i < e.output_count && !status && !engine_stopped(&e); i++)

@@ -115,8 +115,10 @@ typedef struct {
   const room_machine **machines;
   certify_bounds defaults[2]; /* of the narrow formats and of float32 and float64 */
   slong precision_max;
-  atomic_int stop; /* a failure or an interrupt: workers end at the next block */
-  omp_lock_t lock; /* of error */
+  int64_t row_count;    /* rows of queries of all slices */
+  int64_t sampled_rows; /* how many of them are compared: row_count, or fewer */
+  atomic_int stop;      /* a failure or an interrupt: workers end at the next block */
+  omp_lock_t lock;      /* of error */
   attest_status status;
   attest_error error;
 } engine;
@@ -151,6 +153,8 @@ typedef struct {
 attest_status engine_outputs(engine *e, const certify_subject *subjects, size_t count,
                              attest_error *error);
 int64_t engine_elements(const engine *e, const engine_output *o);
+/* The elements of sampled rows; the final state is always compared as a whole. */
+int64_t engine_planned(const engine *e, const engine_output *o);
 
 /* ---- element.c ---- */
 

@@ -176,6 +176,12 @@ int64_t engine_elements(const engine *e, const engine_output *o) {
   return elements;
 }
 
+int64_t engine_planned(const engine *e, const engine_output *o) {
+  if (o->output == OUTPUT_FINAL_STATE || e->sampled_rows == e->row_count)
+    return engine_elements(e, o);
+  return e->sampled_rows * o->width;
+}
+
 attest_status engine_outputs(engine *e, const certify_subject *subjects, size_t count,
                              attest_error *error) {
   e->outputs = calloc(count * OUTPUT_COUNT, sizeof *e->outputs);

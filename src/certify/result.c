@@ -21,6 +21,15 @@ attest_verdict certify_case_verdict(const certify_case *c) {
   return verdict;
 }
 
+attest_verdict certify_case_outcome(const certify_case *c) {
+  attest_verdict verdict = certify_case_verdict(c);
+  if (!c->has_expected) return verdict;
+  for (size_t i = 0; i < c->subject_count; i++)
+    if (c->subjects[i].outcome == CERTIFY_SKIPPED) return verdict;
+  if (verdict == c->expected) return ATTEST_CERTIFIED;
+  return verdict == ATTEST_CERTIFIED ? ATTEST_REFUTED : verdict;
+}
+
 void certify_case_clear(certify_case *c) {
   for (size_t i = 0; i < c->subject_count; i++) {
     certify_subject_result *s = &c->subjects[i];
@@ -155,9 +164,10 @@ static void set_errors(certify_output *r, const engine_output *o) {
 
 static attest_verdict bound_verdict(const certify_output *r, const engine_output *o, size_t i) {
   uint32_t bit = UINT32_C(1) << i;
-  int partial = r->compared < r->elements;
+  int partial = r->compared < r->planned;
   if (o->bounds[i]->measure == MEASURE_NMSE) {
-    if (partial || (o->nmse.lo <= o->limit[i] && o->nmse.hi > o->limit[i])) return ATTEST_UNDECIDED;
+    if (r->compared < r->elements || (o->nmse.lo <= o->limit[i] && o->nmse.hi > o->limit[i]))
+      return ATTEST_UNDECIDED;
     return o->nmse.hi <= o->limit[i] ? ATTEST_CERTIFIED : ATTEST_REFUTED;
   }
   if (atomic_load(&o->failed_bounds) & bit) return ATTEST_REFUTED;
@@ -187,6 +197,7 @@ static attest_status set_output(certify_output *r, const engine *e, const engine
                         .dtype = t->dtype,
                         .ndim = t->ndim,
                         .elements = engine_elements(e, o),
+                        .planned = engine_planned(e, o),
                         .compared = atomic_load(&o->compared),
                         .certified = atomic_load(&o->certified),
                         .refuted = atomic_load(&o->refuted),

@@ -47,6 +47,13 @@ attest_status certify_machine_parse(room_machine *machine, const char *kernel, c
                      kernel);
 }
 
+void certify_machine_returns(room_machine *machine, const attest_problem *problem) {
+  const attest_tensor *output = problem->output;
+  if (output[OUTPUT_OUT].data) machine->result = output[OUTPUT_OUT].dtype;
+  if (output[OUTPUT_LSE].data) machine->result_lse = output[OUTPUT_LSE].dtype;
+  if (output[OUTPUT_FINAL_STATE].data) machine->result_state = output[OUTPUT_FINAL_STATE].dtype;
+}
+
 attest_status certify_run(certify_case *result, const certify_subject *subjects, size_t count,
                           const certify_options *options, attest_error *error) {
   const char *kernel = subjects[0].problem->kernel->name;

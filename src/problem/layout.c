@@ -67,6 +67,22 @@ attest_status problem_layouts_choose(attest_problem *problem, attest_error *erro
   return ATTEST_OK;
 }
 
+const char *problem_layout_letters(const attest_problem *problem, int ndim) {
+  problem_values values;
+  size_t layout = problem_param_index("layout"), convention = problem_param_index("convention");
+  problem_values_init(&values);
+  /* Texts of parameters that are set parse: they were checked then. */
+  if (problem->texts[convention])
+    problem_param_parse(&values, &problem_params[convention], problem->texts[convention]);
+  if (problem->texts[layout])
+    problem_param_parse(&values, &problem_params[layout], problem->texts[layout]);
+  else
+    values.layout = problem_convention_layout(values.convention, ndim, 0);
+  const char *letters = layouts[values.layout].name;
+  problem_values_clear(&values);
+  return letters;
+}
+
 /* ---- sizes ----------------------------------------------------------------------------------- */
 
 static int64_t extent(const attest_tensor *t, int axis) {

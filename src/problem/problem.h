@@ -234,6 +234,9 @@ attest_status problem_resolve(attest_problem *problem, attest_error *error);
  * Shape of an output in the axes of out-layout; what attest reference writes. */
 void problem_output_shape(int *ndim, int64_t shape[], const attest_problem *problem, int output);
 
+/* The letters of the layout that inputs of `ndim` axes will have, by the parameters set so far. */
+const char *problem_layout_letters(const attest_problem *problem, int ndim);
+
 /* The parameters in force: {"name": "text", ...} of all of them, defaults and preset expansions
  * included, in the order of the table; as (name, text) pairs for the writers. Texts live as long as
  * the problem. Returns the count; pass NULLs to ask for it. */

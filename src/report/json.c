@@ -132,6 +132,8 @@ static json_t *case_of(const certify_case *c, const certify_subject_result *s) {
     json_object_set_new(
         result, s->outcome == CERTIFY_FAILED ? "failure" : "skipped",
         json_pack("{s:o, s:o}", "reason", string_of(s->reason), "detail", string_of(s->detail)));
+  if (c->has_expected)
+    json_object_set_new(result, "expect", json_string(report_verdict_name(c->expected)));
   if (c->replay) json_object_set_new(result, "replay", string_of(c->replay));
   return result;
 }
@@ -149,11 +151,17 @@ static json_t *totals_of(const report *r) {
   json_int_t count[3];
   for (int v = 0; v < 3; v++)
     count[v] = (json_int_t)(outputs[v] + statements[v]);
-  return json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "interrupted", r->interrupted,
-                   "outputs", (json_int_t)(outputs[0] + outputs[1] + outputs[2]), "statements",
-                   (json_int_t)r->statements.count, "certified", count[0], "refuted", count[1],
-                   "undecided", count[2], "skipped", (json_int_t)report_skipped(r), "trouble",
-                   (json_int_t)r->trouble_count, "elements", elements);
+  json_t *totals =
+      json_pack("{s:b, s:I, s:I, s:I, s:I, s:I, s:I, s:I, s:I}", "interrupted", r->interrupted,
+                "outputs", (json_int_t)(outputs[0] + outputs[1] + outputs[2]), "statements",
+                (json_int_t)r->statements.count, "certified", count[0], "refuted", count[1],
+                "undecided", count[2], "skipped", (json_int_t)report_skipped(r), "trouble",
+                (json_int_t)r->trouble_count, "elements", elements);
+  if (r->planned)
+    json_object_set_new(
+        totals, "plan",
+        json_pack("{s:I, s:I}", "cases", (json_int_t)r->planned, "run", (json_int_t)r->begun));
+  return totals;
 }
 
 /* "key=value key=value" as an object of strings. */

@@ -61,7 +61,7 @@ size_t report_skipped(const report *r) {
 int report_exit_status(const report *r) {
   attest_verdict verdict = ATTEST_CERTIFIED;
   for (size_t i = 0; i < r->count; i++)
-    verdict = certify_worse(verdict, certify_case_verdict(&r->cases[i]));
+    verdict = certify_worse(verdict, certify_case_outcome(&r->cases[i]));
   for (size_t i = 0; i < r->statements.count; i++)
     verdict = certify_worse(verdict, r->statements.findings[i].verdict);
   if (verdict == ATTEST_REFUTED) return 1;

@@ -11,9 +11,10 @@ typedef struct {
   size_t count;
   certify_case *cases;
   statement_findings statements;
-  size_t trouble_count; /* cases and statements that could not be compared */
-  char **troubles;      /* their messages */
-  int interrupted;      /* Ctrl-C: not all cases were begun */
+  size_t trouble_count;  /* cases and statements that could not be compared */
+  char **troubles;       /* their messages */
+  size_t planned, begun; /* cases of a plan: all, and those that were run; 0, 0: no plan */
+  int interrupted;       /* Ctrl-C: not all cases were begun */
   double seconds;
 } report;
 

@@ -100,6 +100,10 @@ static void print_worst(FILE *f, const certify_output *o) {
 
 static const char *const shouted[] = {"CERTIFIED", "REFUTED", "UNDECIDED"};
 
+static void print_expected(FILE *f, const certify_case *c) {
+  if (c->has_expected) fprintf(f, " expect=%s", report_verdict_name(c->expected));
+}
+
 static void print_output(FILE *f, const certify_case *c, const certify_subject_result *s,
                          const certify_output *o) {
   char scope[32], why[96];
@@ -115,6 +119,7 @@ static void print_output(FILE *f, const certify_case *c, const certify_subject_r
   if (o->ill_posed) fprintf(f, " ill-posed-rows=%lld", (long long)o->ill_posed);
   fprintf(f, " scope=%s basis=derived(%s)", report_scope(scope, o), c->theorem);
   if (*report_why(why, o)) fprintf(f, " why=%s", why);
+  print_expected(f, c);
   fputc('\n', f);
 }
 
@@ -128,6 +133,7 @@ static void print_no_output(FILE *f, const certify_case *c, const certify_subjec
   }
   fprintf(f, " reason=");
   print_word(f, s->reason);
+  print_expected(f, c);
   fputc('\n', f);
 }
 

@@ -67,6 +67,11 @@ static int parse_field(room_machine *machine, const char *key, const char *value
   }
   if (strcmp(key, "exp") == 0) {
     machine->exp_error = strtod(value, &end);
+    /* An ulp is up to two roundoffs of the value itself. */
+    if (end != value && !strcmp(end, "ulp")) {
+      machine->exp_error *= 2;
+      end += 3;
+    }
     return *value && !*end && machine->exp_error >= 0 && machine->exp_error <= 0x1p40;
   }
   return 0;
@@ -83,10 +88,11 @@ attest_status softmax_machine_parse(room_machine *machine, const char *text, att
     char *value = strchr(field, '=');
     if (value) *value++ = 0;
     if (value && parse_field(machine, field, value)) continue;
-    attest_fail(error, ATTEST_ERR_INPUT,
-                "--arithmetic: '%s%s%s' is not understood; write products=DTYPE, weights=DTYPE, "
-                "accumulate=DTYPE, block=KEYS (0: one chain) or exp=ERROR in unit roundoffs",
-                field, value ? "=" : "", value ? value : "");
+    attest_fail(
+        error, ATTEST_ERR_INPUT,
+        "--arithmetic: '%s%s%s' is not understood; write products=DTYPE, weights=DTYPE, "
+        "accumulate=DTYPE, block=KEYS (0: one chain) or exp=ERROR in unit roundoffs (or 2ulp)",
+        field, value ? "=" : "", value ? value : "");
     free(copy);
     return ATTEST_ERR_INPUT;
   }

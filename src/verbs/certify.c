@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "../certify/builtin.h"
 #include "../certify/statements.h"
@@ -13,6 +14,10 @@ static const verb_flag flags[] = {
     {"builtin", NULL, 0, "certify the suite's own float32 and float64 kernels"},
     {"data", "DIR", 0,
      "folder with stories260k/ (default: data, $ATTEST_DATA, or where attest is installed)"},
+    {"time", "T", 0,
+     "spend this much on a plan (60s, 5m): cases from all of it, the fraction is stated"},
+    {"rows", "K", 0, "of each problem compare K rows, spread evenly; the scope says the fraction"},
+    {"case", "NAME", 0, "run this case of the plan only"},
     {"json", "FILE", 0, "write the certificate"},
     {"junit", "FILE", 0, "write JUnit XML"},
     {"quiet", NULL, 0, "print no certified outputs"},
@@ -20,11 +25,13 @@ static const verb_flag flags[] = {
 };
 
 static const verb_definition definition = {
-    .usage = "attest certify --builtin [flags]",
+    .usage = "attest certify [PLAN.yaml | --builtin] [flags]",
     .summary =
+        "Runs a plan (default: attest.yaml): subjects, problems and bounds in a YAML file, lists\n"
+        "multiplied out; README.md shows one. With --builtin:\n"
         "Certifies the built-in kernels on the queries, keys and values of a real model and\n"
         "on synthetic rows: out and lse, bounds backward<=16 and theory; and decides statements\n"
-        "about them. Plan files are not in this version.",
+        "about them.",
     .example = "  attest certify --builtin --json certificate.json",
     .flags = flags,
     .flag_count = sizeof flags / sizeof *flags,
@@ -120,15 +127,15 @@ int verb_certify(int argc, char **argv) {
   report r = {0};
   int status = verb_options_parse(&options, &definition, argc, argv);
   if (status >= 0) return status;
-  if (options.operand_count)
-    status = verb_usage_error("%s: plan files are not in this version; attest certify --builtin "
-                              "runs the built-in suite, attest check compares one output",
-                              options.operands[0]);
-  else if (!verb_option(&options, "builtin"))
-    status = verb_usage_error("say --builtin (plan files are not in this version)");
+  int builtin = verb_option(&options, "builtin") != NULL;
+  const char *path = options.operand_count ? options.operands[0] : "attest.yaml";
+  if (builtin && options.operand_count)
+    status = verb_usage_error("%s and --builtin: give one of them", path);
+  else if (!builtin && !options.operand_count && access(path, R_OK))
+    status = verb_usage_error("no plan: name one, put attest.yaml here, or say --builtin");
   else if (!(status = verb_set_threads(&options)) && !(status = verb_can_report(&options))) {
     verb_catch_interrupts();
-    status = run_suite(&r, &options);
+    status = builtin ? run_suite(&r, &options) : verb_certify_plan(&r, &options, path);
   }
   report_clear(&r);
   verb_options_clear(&options);

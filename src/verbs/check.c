@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* attest check: one stored output against the exact result. */
-#include <ctype.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
@@ -18,6 +17,7 @@ static const verb_flag flags[] = {
     {"roundoff-weights", "X", 0, "unit of the backward error of values (default: the output's)"},
     {"roundoff-scores", "X", 0, "unit of that of scores (default: the same, at most 2^-24)"},
     {"max-precision", "BITS", 0, "where no exact decision exists, give up at this (default 4096)"},
+    {"rows", "K", 0, "compare K rows of queries, spread evenly; the scope says which fraction"},
     {"allow-empty", NULL, 0, "outputs without elements are no trouble"},
     {"case", "NAME", 0, "name in verdict lines (default: the file of the output)"},
     {"json", "FILE", 0, "write the certificate"},
@@ -54,20 +54,6 @@ static const verb_definition definition = {
 
 /* ---- the command line again, for the replay ---- */
 
-static void print_quoted(FILE *f, const char *word) {
-  int plain = *word != 0;
-  for (const char *c = word; *c; c++)
-    plain &= isalnum((unsigned char)*c) || strchr("-_=+./,:@%", *c) != NULL;
-  if (plain) {
-    fputs(word, f);
-    return;
-  }
-  fputc('\'', f);
-  for (; *word; word++)
-    fputs(*word == '\'' ? "'\\''" : (char[2]){*word, 0}, f);
-  fputc('\'', f);
-}
-
 static char *command_line(int argc, char **argv) {
   char *text = NULL;
   size_t size;
@@ -76,7 +62,7 @@ static char *command_line(int argc, char **argv) {
   fputs("attest", f);
   for (int i = 0; i < argc; i++) {
     fputc(' ', f);
-    print_quoted(f, argv[i]);
+    verb_print_quoted(f, argv[i]);
   }
   return fclose(f) ? NULL : text;
 }
@@ -156,14 +142,13 @@ static attest_status compare(certify_case *result, const verb_problem *p, const 
   if (!status) status = parse_roundoff(&how.roundoff_scores, options, "roundoff-scores", error);
   if (!status && verb_option_count(&bits, options, "max-precision", 4096))
     status = attest_fail(error, ATTEST_ERR_INPUT, "nothing was compared");
+  long rows = 0;
+  if (!status && verb_option_count(&rows, options, "rows", 0))
+    status = attest_fail(error, ATTEST_ERR_INPUT, "nothing was compared");
+  how.rows = rows;
   if (!status && arithmetic) {
     status = certify_machine_parse(&machine, p->problem->kernel->name, arithmetic, error);
-    const attest_tensor *out = &p->problem->output[OUTPUT_OUT];
-    const attest_tensor *lse = &p->problem->output[OUTPUT_LSE];
-    if (out->data) machine.result = out->dtype;
-    if (lse->data) machine.result_lse = lse->dtype;
-    const attest_tensor *state = &p->problem->output[OUTPUT_FINAL_STATE];
-    if (state->data) machine.result_state = state->dtype;
+    if (!status) certify_machine_returns(&machine, p->problem);
     subject.machine = &machine;
   }
   if (status) return status;

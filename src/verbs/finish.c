@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* What check and certify share: flags, Ctrl-C, progress, verdict lines, report files. */
+#include <ctype.h>
 #include <omp.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -52,6 +53,20 @@ void verb_print_case(const certify_case *c, const verb_options *options, progres
   if (certify_case_verdict(c) == ATTEST_REFUTED && c->replay)
     fprintf(stderr, "attest: replay: %s\n", c->replay);
   free(text);
+}
+
+void verb_print_quoted(FILE *f, const char *word) {
+  int plain = *word != 0;
+  for (const char *c = word; *c; c++)
+    plain &= isalnum((unsigned char)*c) || strchr("-_=+./,:@%", *c) != NULL;
+  if (plain) {
+    fputs(word, f);
+    return;
+  }
+  fputc('\'', f);
+  for (; *word; word++)
+    fputs(*word == '\'' ? "'\\''" : (char[2]){*word, 0}, f);
+  fputc('\'', f);
 }
 
 int verb_finish(report *r, const verb_options *options) {

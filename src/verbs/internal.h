@@ -35,6 +35,10 @@ attest_status verb_subject_run(subject_result *result, const char **name, attest
 /* On standard error: why there is nothing to compare, and what the subject printed. */
 void verb_subject_explain(const subject_result *result);
 
+/* ---- attest certify PLAN (plan.c) ---- */
+
+int verb_certify_plan(report *r, const verb_options *options, const char *path);
+
 /* ---- check and certify (finish.c) ---- */
 
 /* Set by the first Ctrl-C (or SIGTERM) after verb_catch_interrupts; the second one kills. */
@@ -47,6 +51,8 @@ int verb_can_report(const verb_options *options);
 /* Verdict lines to standard output (--quiet: the certified ones left out); how to repeat a refuted
  * case to standard error. */
 void verb_print_case(const certify_case *c, const verb_options *options, progress *p);
+/* A word of a command line, quoted where a shell would take it apart. */
+void verb_print_quoted(FILE *f, const char *word);
 /* Writes --json and --junit and returns the exit status. */
 int verb_finish(report *r, const verb_options *options);
 
