@@ -3,9 +3,11 @@
 #include <string.h>
 
 #include "../positivity/positivity.h"
+#include "../toeplitz/functions.h"
 #include "expression.h"
 
-static const room_functions *const rooms[] = {&expression_functions, &positivity_functions};
+static const room_functions *const rooms[] = {&expression_functions, &positivity_functions,
+                                              &toeplitz_functions};
 
 const room_functions *expression_room(size_t i) {
   return i < sizeof rooms / sizeof *rooms ? rooms[i] : NULL;

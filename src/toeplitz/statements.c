@@ -19,7 +19,7 @@ const problem_statement toeplitz_statements[] = {
      toeplitz_phases},
     {"toeplitz", "exp-degrees", "balls",
      "least degrees of Taylor, Chebyshev and minimax polynomials for exp", toeplitz_degrees},
-    {"toeplitz", "deviation-from-softmax", "double",
+    {"toeplitz", "fft-deviation", "double",
      "largest distance of the FFT form from softmax attention, beside its bound",
      toeplitz_deviation},
 };

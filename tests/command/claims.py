@@ -38,7 +38,8 @@ by_id = {c["id"]: c for c in array}
 expect("a number", by_id["S1-08-64"]["verdict"] == "holds" and by_id["S1-08-64"]["printed"] == "6.9" and by_id["S1-08-64"]["enclosure"]["lo"].startswith("6.8740078740118"), by_id["S1-08-64"])
 expect("a list", by_id["S1-05"]["printed"] == "0.5, 0.27, 0.15" and by_id["S1-05"]["enclosure"]["lo"][0] == "0.5", by_id["S1-05"])
 expect("no paper's claim is missing", all(f"S0-{n:02}" in by_id for n in range(1, 23)) and
-       all(f"S1-{n:02}" in by_id or f"S1-{n:02}-64" in by_id for n in range(1, 21)))
+       all(f"S1-{n:02}" in by_id or f"S1-{n:02}-64" in by_id for n in range(1, 21)) and
+       all(f"S3-{n:02}" in by_id for n in range(1, 23)))
 needing = [c for c in array if c["verdict"] == "needs-hypothesis"]
 expect("what needs a hypothesis names it and a corrected form that holds", needing and all("hypothesis: " in c["note"] and "corrected form holds" in c["note"] for c in needing), [c["id"] for c in needing])
 expect("every corrected form holds", not any(re.search("corrected form (?!holds)", c["note"] or "") for c in array))
