@@ -15,8 +15,9 @@ typedef struct {
 
 static const verb verbs[] = {
     {"check", verb_check, "certify or refute what a kernel returned"},
-    {"certify", verb_certify, "certify the built-in kernels on real and synthetic tensors"},
+    {"certify", verb_certify, "run a plan, or certify the built-in kernels"},
     {"reference", verb_reference, "write exact results, as decimals or correctly rounded"},
+    {"tolerance", verb_tolerance, "derive rtol and atol, and say what they are worth"},
     {"claims", verb_claims, "decide numbers and statements of papers"},
     {"eval", verb_eval, "print the value of an expression over real numbers"},
     {"inspect", verb_inspect, "say what a tensor file holds"},
