@@ -85,4 +85,8 @@ attest_status claim_decide(claim_result *result, const claim_file *file, size_t 
                            attest_error *error);
 void claim_result_clear(claim_result *result);
 
+/* All claims of a file as findings (findings.c). */
+attest_status claim_findings_add(statement_findings *into, const char *path, const char *data,
+                                 attest_error *error);
+
 #endif

@@ -7,6 +7,7 @@
 
 #include "../certify/builtin.h"
 #include "../certify/statements.h"
+#include "../claims/claims.h"
 #include "internal.h"
 #include "verbs.h"
 
@@ -31,7 +32,7 @@ static const verb_definition definition = {
         "multiplied out; README.md shows one. With --builtin:\n"
         "Certifies the built-in kernels on the queries, keys and values of a real model and\n"
         "on synthetic rows: out and lse, bounds backward<=16 and theory; and decides statements\n"
-        "about them.",
+        "about them, and the claims of data/claims.",
     .example = "  attest certify --builtin --json certificate.json",
     .flags = flags,
     .flag_count = sizeof flags / sizeof *flags,
@@ -65,25 +66,38 @@ static double now(void) {
   return (double)t.tv_sec + (double)t.tv_nsec * 1e-9;
 }
 
-/* The findings of statement i, printed. */
-static void run_statement(report *r, size_t i, const char *folder, const verb_options *options,
-                          progress *p) {
-  attest_error error = {0};
-  const problem_statement *statement = certify_statement(i);
-  size_t first = r->statements.count;
+/* The findings from number `first` on, printed; before them the trouble there was. */
+static void print_findings(report *r, size_t first, const char *name, attest_status status,
+                           const attest_error *error, const verb_options *options, progress *p) {
   int quiet = verb_option(options, "quiet") != NULL;
-  if (statement->run(&r->statements, statement, folder, &error)) {
-    progress_hide(p);
-    fprintf(stderr, "attest: %s: %s\n", statement->name, error.message);
-    report_add_trouble(r, error.message);
-  }
   progress_hide(p);
+  if (status) {
+    fprintf(stderr, "attest: %s: %s\n", name, error->message);
+    report_add_trouble(r, error->message);
+  }
   for (size_t k = first; k < r->statements.count; k++) {
     char *line = report_statement_text(&r->statements.findings[k], quiet);
     if (line) fputs(line, stdout);
     free(line);
   }
   fflush(stdout);
+}
+
+static void run_statement(report *r, size_t i, const char *folder, const verb_options *options,
+                          progress *p) {
+  attest_error error = {0};
+  const problem_statement *statement = certify_statement(i);
+  size_t first = r->statements.count;
+  attest_status status = statement->run(&r->statements, statement, folder, &error);
+  print_findings(r, first, statement->name, status, &error, options, p);
+}
+
+static void run_claims(report *r, const char *path, const char *folder, const verb_options *options,
+                       progress *p) {
+  attest_error error = {0};
+  size_t first = r->statements.count;
+  attest_status status = claim_findings_add(&r->statements, path, folder, &error);
+  print_findings(r, first, path, status, &error, options, p);
 }
 
 static void summarize(const report *r, size_t planned) {
@@ -114,10 +128,16 @@ static int run_suite(report *r, const verb_options *options) {
   size_t statement_count = certify_statement_count(), begun = 0;
   for (; begun < statement_count && !verb_interrupted; begun++)
     run_statement(r, begun, folder, options, how.context);
+  glob_t claims;
+  size_t claim_files = verb_claim_files(&claims, folder), decided = 0;
+  for (; decided < claim_files && !verb_interrupted; decided++)
+    run_claims(r, claims.gl_pathv[decided], folder, options, how.context);
+  globfree(&claims);
   r->seconds = now() - start;
   progress_end(how.context);
   builtin_close(suite);
-  r->interrupted = r->count + r->trouble_count < count || begun < statement_count;
+  r->interrupted =
+      r->count + r->trouble_count < count || begun < statement_count || decided < claim_files;
   if (!verb_option(options, "quiet")) summarize(r, count);
   return verb_finish(r, options);
 }

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* attest claims: numbers and statements of papers, decided. */
-#include <glob.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
@@ -118,14 +117,13 @@ static int decide_files(const verb_options *options, char *const *paths, size_t 
   return status;
 }
 
-/* Every data/claims/(any name).yaml, in the order of their names. */
 static int decide_all(const verb_options *options) {
-  char folder[4096], pattern[4200];
+  char folder[4096];
   glob_t found;
   int status = verb_find_data(folder, verb_option(options, "data"), "claims");
   if (status) return status;
-  snprintf(pattern, sizeof pattern, "%s/claims/*.yaml", folder);
-  if (glob(pattern, 0, NULL, &found)) return verb_usage_error("%s: no such files", pattern);
+  if (!verb_claim_files(&found, folder))
+    return verb_usage_error("%s/claims/*.yaml: no such files", folder);
   status = decide_files(options, found.gl_pathv, found.gl_pathc);
   globfree(&found);
   return status;

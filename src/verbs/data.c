@@ -45,3 +45,10 @@ int verb_find_data(char folder[4096], const char *given, const char *what) {
                                      : "data",
                           what);
 }
+
+size_t verb_claim_files(glob_t *found, const char *folder) {
+  char pattern[4200];
+  snprintf(pattern, sizeof pattern, "%s/claims/*.yaml", folder);
+  memset(found, 0, sizeof *found);
+  return glob(pattern, 0, NULL, found) ? 0 : found->gl_pathc;
+}

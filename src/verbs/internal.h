@@ -3,6 +3,7 @@
 #ifndef ATTEST_VERBS_INTERNAL_H
 #define ATTEST_VERBS_INTERNAL_H
 
+#include <glob.h>
 #include <signal.h>
 
 #include "../report/progress.h"
@@ -24,6 +25,8 @@ void verb_help_row(const char *name, const char *text);
 /* The folder that holds `what` ("stories260k/q.npy"): the one given, or, where that is NULL, data,
  * $ATTEST_DATA or the installed one (data.c). 0, or 2 after the complaint. */
 int verb_find_data(char folder[4096], const char *given, const char *what);
+/* The claim files of a data folder, in the order of their names; globfree(). Their number. */
+size_t verb_claim_files(glob_t *found, const char *folder);
 
 /* ---- --library and --exec (subject.c) ---- */
 

@@ -219,6 +219,7 @@ END_TEST
 
 void test_expression_errors(Suite *suite) {
   TCase *messages = tcase_create("messages");
+  tcase_set_timeout(messages, 20);
   tcase_add_loop_test(messages, the_message_names_the_place_and_the_trouble, 0,
                       sizeof bad / sizeof *bad);
   suite_add_tcase(suite, messages);

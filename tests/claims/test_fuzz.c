@@ -210,7 +210,7 @@ static int try_text(const char *text) {
   return 1;
 }
 
-/* Orders of three digits take a second: only in long runs. */
+/* Orders of three digits take a second: few of them, and only in long runs. */
 static int is_slow(const char *text) {
   for (const char *s = text; (s = strchr(s, '(')); s++)
     if (strspn(s + 1, "0123456789") >= 3) return 1;
@@ -230,7 +230,7 @@ START_TEST(mutated_expressions_end_with_a_value_or_a_message) {
       snprintf(parent, LENGTH, "%s", golden[pick(&state, COUNT)].text);
     strcpy(text, parent);
     mutate(text, &state);
-    if (!seconds && is_slow(text)) continue;
+    if (is_slow(text) && (!seconds || pick(&state, 100))) continue;
     clock_t start = clock();
     if (try_text(text)) {
       parsed++;
