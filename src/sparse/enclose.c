@@ -435,10 +435,11 @@ static void put_lse(room_cells *cells, int64_t at, const sparse_row_sums *s, uns
 }
 
 /* Whether scores that move by edge t may change the selection, as far as double can tell. */
-static int may_jump(const sparse_row_sums *s) {
+static int may_jump(const sparse_row_sums *s, int known) {
   sparse_rule rule = s->line.pack->kernel->rule;
-  if (rule == RULE_TOP_EXP || rule == RULE_TOP_MEAN) return s->line.cut_low <= s->line.cut_high;
-  return rule == RULE_WITHIN && s->is_near;
+  if (rule == RULE_TOP_EXP || rule == RULE_TOP_MEAN)
+    return !known || s->line.cut_low <= s->line.cut_high;
+  return rule == RULE_WITHIN && (!known || s->is_near);
 }
 
 static void enclose_row(room_block *block, sparse_row_sums *s, int64_t at, unsigned want) {
@@ -446,12 +447,18 @@ static void enclose_row(room_block *block, sparse_row_sums *s, int64_t at, unsig
   int known = sparse_sums_row(s, block->row + at, want, block->edge);
   int empty = known && (s->visible == 0 || s->line.is_empty);
   if (block->reach) block->reach[at] = s->line.reach;
-  if (block->jump) block->jump[at] = !known || may_jump(s);
+  if (block->jump) block->jump[at] = (unsigned char)may_jump(s, known);
   int64_t first = at * block->out.width;
   for (int64_t c = 0; c < block->out.width && want & WANT_OUT && (empty || !known); c++)
     empty ? put_empty(&block->out, first + c, problem, OUTPUT_OUT, want)
           : put_unknown(&block->out, first + c, want);
   if (want & WANT_OUT && known && !empty) put_out(&block->out, first, s, want);
+  if (want & WANT_THEORY && want & WANT_OUT) {
+    double *theory = block->out.theory + first;
+    int bounded = known && !empty && sparse_theory_row(theory, s, block->machine);
+    for (int64_t c = 0; c < block->out.width && !bounded; c++)
+      theory[c] = empty ? 0 : INFINITY;
+  }
   if (!(want & WANT_LSE)) return;
   if (empty)
     put_empty(&block->lse, at, problem, OUTPUT_LSE, want);
@@ -461,26 +468,21 @@ static void enclose_row(room_block *block, sparse_row_sums *s, int64_t at, unsig
     put_lse(&block->lse, at, s, want);
 }
 
+/* (Kernels with a log-sum-exp jump and have no machine model.) */
 static void unknown_rows(room_block *block, unsigned want) {
   for (int64_t i = 0; i < block->rows; i++) {
-    for (int64_t c = 0; want & WANT_OUT && c < block->out.width; c++)
+    for (int64_t c = 0; want & WANT_OUT && c < block->out.width; c++) {
       put_unknown(&block->out, i * block->out.width + c, want);
+      if (want & WANT_THEORY) block->out.theory[i * block->out.width + c] = INFINITY;
+    }
     if (want & WANT_LSE) put_unknown(&block->lse, i, want);
     if (block->reach) block->reach[i] = INFINITY;
     if (block->jump) block->jump[i] = 0;
   }
 }
 
-static void no_theory(room_block *block, unsigned want) {
-  for (int64_t i = 0; want & WANT_OUT && i < block->rows * block->out.width; i++)
-    block->out.theory[i] = INFINITY;
-  for (int64_t i = 0; want & WANT_LSE && i < block->rows; i++)
-    block->lse.theory[i] = INFINITY;
-}
-
 void sparse_enclose_rows(room_block *block, const void *work, unsigned want) {
   sparse_row_sums s;
-  if (want & WANT_THEORY) no_theory(block, want);
   if (!sparse_sums_open(&s, work)) {
     unknown_rows(block, want);
     return;

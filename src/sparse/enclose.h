@@ -31,4 +31,8 @@ int sparse_sums_row(sparse_row_sums *sums, int64_t row, unsigned want, double ed
  * moved[dv]; infinite where the weights might all vanish. Overwrites line.off. */
 void sparse_sums_moved(double *moved, sparse_row_sums *sums, const double *half);
 
+/* The a-priori bound of |computed - exact| for out of the row that sparse_sums_row has left; 0: the
+ * model admits any result. (bound.c) */
+int sparse_theory_row(double *theory, sparse_row_sums *sums, const room_machine *machine);
+
 #endif

@@ -24,15 +24,17 @@ const sparse_kernel *sparse_kernel_of(const attest_problem *problem) {
 }
 
 #define ROOM(title)                                                                                \
-  {                                                                                                \
-    .name = title, .theorem = "sparse_radius", .open = sparse_enclose_open,                        \
-    .rows = sparse_enclose_rows, .close = sparse_enclose_close, .ball = sparse_ball,               \
-    .linear_zero = sparse_linear_zero, .backward_explicit = sparse_backward_explicit,              \
-    .kernel = sparse_run_kernel, .choice = sparse_choice, .admits = sparse_admits,                 \
-    .outside = sparse_outside                                                                      \
-  }
+  .name = title, .theorem = "sparse_radius", .open = sparse_enclose_open,                          \
+  .rows = sparse_enclose_rows, .close = sparse_enclose_close, .ball = sparse_ball,                 \
+  .linear_zero = sparse_linear_zero, .backward_explicit = sparse_backward_explicit,                \
+  .kernel = sparse_run_kernel
+#define CONTINUOUS(title)                                                                          \
+  { ROOM(title), .machine = sparse_machine }
+#define SELECTING(title)                                                                           \
+  { ROOM(title), .choice = sparse_choice, .admits = sparse_admits, .outside = sparse_outside }
 const problem_room sparse_rooms[SPARSE_KERNELS] = {
-    ROOM("gaussian"), ROOM("epanechnikov"), ROOM("biweight"),     ROOM("triweight"),
-    ROOM("uniform"),  ROOM("sparsemax"),    ROOM("entmax"),       ROOM("normrelu"),
-    ROOM("relumax"),  ROOM("topk-softmax"), ROOM("topk-uniform"),
+    CONTINUOUS("gaussian"),    CONTINUOUS("epanechnikov"), CONTINUOUS("biweight"),
+    CONTINUOUS("triweight"),   SELECTING("uniform"),       CONTINUOUS("sparsemax"),
+    CONTINUOUS("entmax"),      CONTINUOUS("normrelu"),     CONTINUOUS("relumax"),
+    SELECTING("topk-softmax"), SELECTING("topk-uniform"),
 };

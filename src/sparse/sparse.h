@@ -58,6 +58,8 @@ attest_status sparse_backward_explicit(measure_interval *value, const attest_pro
                                        const problem_slice *slice, int64_t row, int output,
                                        int64_t component, double got, double u_w, double u_s,
                                        double quantum, attest_error *error);
+/* ---- bound.c ---- */
+room_machine sparse_machine(attest_dtype dtype);
 /* ---- kernel.c ---- */
 attest_status sparse_run_kernel(attest_tensor *out, attest_tensor *lse,
                                 const attest_problem *problem, attest_error *error);

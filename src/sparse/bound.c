@@ -1,0 +1,96 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The a-priori bound of a declared machine model for the continuous sparse kernels: what rounding
+ * can do at worst, element by element.
+ *
+ * Derivation. u_P, u_W, u_A, u_O are the unit roundoffs of products, weights, accumulate, result.
+ * 1. Arguments. A chain of d products, inputs and scale rounded before, bias, slope, temperature
+ * and the affine map after it round at most d + 12 times a quantity below t_j, the absolute version
+ *    of the argument; a softcap costs 16 u_P cap more. Underflow adds d 2^(emin-p+2) of the
+ * products format times the factors that follow. So an argument is off by half_j, in units of y.
+ * 2. Thresholds and largest scores are found from the computed scores; finding a threshold misses
+ * by at most (n + 64) 2^-52 (1 for the built-in kernel, which works in double) or (n + 64) u_A.
+ * 3. Weights of arguments within half_j + e_j of those of the double tier move x by `moved` (step 4
+ *    of enclose.c, an inequality without higher-order terms).
+ * 4. Evaluating a weight is off by exp u_P + u_W relative, r + 2 roundings more for a power; sums
+ *    over n keys by depth u_A with depth the keys of one chain, the chains and 2, once for out and,
+ *    unless the normaliser is summed in double, once for it; a division and the result round once
+ *    each; values rounded to a narrower format u_P. All relative to sum p |v| <= A + moved + .. .
+ * 5. A result in the subnormals rounds by 2^(emin-p) of its format, sums of a kernel that does not
+ *    scale its values by n 2^(emin-p+1) of accumulate.
+ * Uniform and top-k jump: they have no such bound. */
+#include <math.h>
+
+#include "enclose.h"
+
+static double roundoff(attest_dtype dtype) {
+  return measure_unit_roundoff(tensor_dtype_format(dtype));
+}
+
+room_machine sparse_machine(attest_dtype dtype) {
+  int is_double = dtype == ATTEST_FLOAT64;
+  attest_dtype work = is_double ? ATTEST_FLOAT64 : ATTEST_FLOAT32;
+  return (room_machine){.products = work,
+                        .weights = work,
+                        .accumulate = work,
+                        .result = dtype,
+                        .result_lse = dtype,
+                        .block = 32, /* SPARSE_CHAIN */
+                        .exp_error = 2,
+                        .builtin = 1};
+}
+
+/* Step 1 and 2: line->up gets half_j + e_j. 0: an input may leave the range of the format. */
+static int machine_halves(sparse_row_sums *s, const room_machine *m) {
+  sparse_line *line = &s->line;
+  const sparse_pack *pack = line->pack;
+  const tensor_format *format = tensor_dtype_format(m->products);
+  sparse_rule rule = pack->kernel->rule;
+  double u = roundoff(m->products), d = (double)pack->slice.d;
+  int capped = !pack->kernel->is_distance && pack->problem->values.has_softcap;
+  double unit = rule == RULE_MARGIN || rule == RULE_POWER ? 2 * pack->inverse_square.value : 1;
+  unit = fmax(unit, fabs(pack->scale.value)) + pack->inverse_temperature.value + 1;
+  double fixed = d * ldexp(1, format->emin - format->precision + 2) * unit * unit;
+  if (capped) fixed += 16 * u * pack->softcap.value * unit;
+  double scale = rule == RULE_THRESHOLD ? pack->alpha_less.value : 1, solve = 0;
+  if (rule == RULE_THRESHOLD)
+    solve = ((double)s->visible + 64) * (m->builtin ? 0x1p-52 : roundoff(m->accumulate));
+  for (int64_t i = 0; i < line->count; i++) {
+    double t = line->t[i] + line->te[i];
+    if (!(t < ldexp(1, format->emax - 8))) return 0;
+    line->up[i] =
+        (scale * ((d + 12) * u * t + fixed) * (1 + 2 * (d + 12) * u) + solve + line->e[i]) *
+        (1 + 0x1p-20);
+  }
+  return (d + 12) * u < 0.25;
+}
+
+int sparse_theory_row(double *theory, sparse_row_sums *s, const room_machine *m) {
+  sparse_line *line = &s->line;
+  const sparse_pack *pack = line->pack;
+  int64_t dv = pack->slice.dv;
+  double n = (double)s->visible, block = (double)m->block, u_a = roundoff(m->accumulate);
+  if (!machine_halves(s, m)) return 0;
+  sparse_sums_moved(s->far, s, line->up);
+  double depth = (m->block && block < n ? block + n / block + 2 : n) + 2;
+  double powers = pack->power.value + 4;
+  double relative = m->exp_error * roundoff(m->products) + roundoff(m->weights) +
+                    (m->builtin ? 0x1p-50 : roundoff(m->products)) * powers + depth * u_a;
+  if (!m->builtin) relative += depth * u_a + roundoff(m->weights);
+  if (tensor_dtype_format(pack->slice.v.dtype)->precision >
+      tensor_dtype_format(m->accumulate)->precision)
+    relative += u_a;
+  relative += 2 * u_a + roundoff(m->result);
+  const tensor_format *result = tensor_dtype_format(m->result);
+  const tensor_format *accumulate = tensor_dtype_format(m->accumulate);
+  double quantum = ldexp(1, result->emin - result->precision + 1);
+  if (!m->builtin) quantum += n * ldexp(1, accumulate->emin - accumulate->precision + 2);
+  for (int64_t c = 0; c < dv; c++) {
+    double a = s->a[c] + s->off_a[c], moved = s->far[c] + s->radius[c];
+    /* A moves by as much as x does about another center: |v| <= |v - x| + |x|. */
+    double size = a + fabs(s->x[c]) + 2 * moved;
+    theory[c] = (moved + relative * (1 + 2 * relative) * size + quantum) * (1 + 0x1p-20);
+    if (!(theory[c] >= 0) || !(relative < 0.25)) theory[c] = INFINITY;
+    if (!m->builtin && size * n > ldexp(1, accumulate->emax - 2)) theory[c] = INFINITY;
+  }
+  return 1;
+}
