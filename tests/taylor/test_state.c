@@ -216,6 +216,29 @@ START_TEST(counters_go_on_where_a_plain_float_sum_stalls) {
 }
 END_TEST
 
+/* 0.999 is no float: were it rounded, 3000 steps would cost hundreds of roundoffs. */
+START_TEST(decay_does_not_drift) {
+  uint64_t seed = tests_seed();
+  kernel_spec spec = {.kernel = "taylor",
+                      .heads_q = 1,
+                      .heads_k = 1,
+                      .nq = 1,
+                      .nk = 3000,
+                      .d = 2,
+                      .dv = 2,
+                      .dtype = ATTEST_FLOAT32,
+                      .size = 1,
+                      .offset = 2,
+                      .params = {"causal", "bottom-right", "form", "recurrent", "decay", "0.999"}};
+  kernel_fixture f;
+  kernel_fixture_open(&f, &spec, ATTEST_FLOAT32, 1, &seed);
+  kernel_fixture_run(&f);
+  ck_assert(kernel_fixture_state_error(&f) < 3);
+  ck_assert(kernel_fixture_out_error(&f) < 8);
+  kernel_fixture_close(&f);
+}
+END_TEST
+
 /* The naive basis of all d^m entries a tensor: a user's state of that kind, converted, reads the
  * same. Its own read, sum over m of scale^m / m! <q^(m), S_m>, is written out here. */
 START_TEST(states_of_the_tensor_basis_read_the_same) {
@@ -267,6 +290,7 @@ void test_state(Suite *suite) {
   tcase_add_test(tc, merged_states_stay_within_the_bound_of_one_fold);
   tcase_add_test(tc, states_load_what_they_saved);
   tcase_add_test(tc, counters_go_on_where_a_plain_float_sum_stalls);
+  tcase_add_test(tc, decay_does_not_drift);
   tcase_add_test(tc, states_of_the_tensor_basis_read_the_same);
   suite_add_tcase(suite, tc);
 }

@@ -148,31 +148,62 @@ START_TEST(kernels_give_the_same_bits_at_any_thread_count) {
 }
 END_TEST
 
-/* A row does not depend on those computed beside it: the rows of a problem one at a time. */
+/* Row `row` by itself, as the last of row + 1 queries and keys: the same bits. */
+static void compare_row(const kernel_fixture *f, int64_t row) {
+  attest_problem part = *f->problem;
+  attest_error error;
+  int64_t d = part.d, dv = part.dv, shape[] = {1, 1, dv};
+  float single[64];
+  part.values.causal = part.values.alignment = CAUSAL_BOTTOM_RIGHT;
+  part.nq = 1;
+  part.nk = row + 1;
+  part.input[INPUT_Q].data = (float *)part.input[INPUT_Q].data + d * row;
+  part.input[INPUT_Q].shape[1] = 1;
+  part.input[INPUT_K].shape[1] = part.input[INPUT_V].shape[1] = row + 1;
+  attest_tensor out = attest_tensor_of(single, ATTEST_FLOAT32, 3, shape);
+  ck_assert_int_eq(taylor_kernel(&out, NULL, &part, &error), ATTEST_OK);
+  ck_assert_int_eq(memcmp(single, (float *)f->out.data + dv * row, (size_t)dv * sizeof *single), 0);
+}
+
+/* A row does not depend on those computed beside it: few and many features, in one and in several
+ * groups of chains, over few and many keys. */
 START_TEST(rows_do_not_depend_on_their_neighbours) {
+  static const char *const forms[] = {"direct", "chunked", "recurrent"};
+  static const struct {
+    int64_t d, dv, n, step;
+    const char *degree;
+  } sizes[] = {
+      {4, 5, 70, 3, "2"}, {12, 16, 70, 9, "2"}, {16, 16, 70, 23, "3"}, {2, 3, 1200, 97, "2"}};
   uint64_t seed = tests_seed();
   for (int i = 0; i < 12; i++) {
-    static const char *const forms[] = {"direct", "chunked", "recurrent"};
-    kernel_spec spec = causal_spec(forms[i % 3], "30", 70);
+    kernel_spec spec = causal_spec(forms[i % 3], "30", sizes[i / 3].n);
     kernel_fixture f;
-    float single[5];
+    spec.d = sizes[i / 3].d;
+    spec.dv = sizes[i / 3].dv;
+    spec.params[8] = "degree";
+    spec.params[9] = sizes[i / 3].degree;
     kernel_fixture_open(&f, &spec, ATTEST_FLOAT32, 0, &seed);
     kernel_fixture_run(&f);
-    for (int64_t row = 0; row < 70; row += 3) {
-      /* The last of row + 1 queries and keys. */
-      attest_problem part = *f.problem;
-      attest_error error;
-      int64_t shape[] = {1, 1, 5};
-      part.values.causal = part.values.alignment = CAUSAL_BOTTOM_RIGHT;
-      part.nq = 1;
-      part.nk = row + 1;
-      part.input[INPUT_Q].data = (float *)part.input[INPUT_Q].data + 4 * row;
-      part.input[INPUT_Q].shape[1] = 1;
-      part.input[INPUT_K].shape[1] = part.input[INPUT_V].shape[1] = row + 1;
-      attest_tensor out = attest_tensor_of(single, ATTEST_FLOAT32, 3, shape);
-      ck_assert_int_eq(taylor_kernel(&out, NULL, &part, &error), ATTEST_OK);
-      ck_assert_int_eq(memcmp(single, (float *)f.out.data + 5 * row, sizeof single), 0);
-    }
+    for (int64_t row = 0; row < spec.nq; row += sizes[i / 3].step)
+      compare_row(&f, row);
+    kernel_fixture_close(&f);
+  }
+}
+END_TEST
+
+/* More keys than one group of chains has, and more than two. */
+START_TEST(long_rows_agree_with_the_plain_sums) {
+  static const char *const forms[] = {"direct", "chunked"};
+  uint64_t seed = tests_seed();
+  for (int i = 0; i < 2; i++) {
+    kernel_spec spec = causal_spec(forms[i], "1300", 2500);
+    kernel_fixture f;
+    spec.nq = 3;
+    spec.params[1] = "bottom-right";
+    kernel_fixture_open(&f, &spec, ATTEST_FLOAT32, 1, &seed);
+    kernel_fixture_run(&f);
+    ck_assert(kernel_fixture_out_error(&f) < 4);
+    ck_assert(kernel_fixture_state_error(&f) < 4);
     kernel_fixture_close(&f);
   }
 }
@@ -377,6 +408,7 @@ void test_taylor_kernel(Suite *suite) {
   tcase_add_test(tc, kernels_are_certified_in_every_form);
   tcase_add_test(tc, kernels_give_the_same_bits_at_any_thread_count);
   tcase_add_test(tc, rows_do_not_depend_on_their_neighbours);
+  tcase_add_test(tc, long_rows_agree_with_the_plain_sums);
 #if defined(__x86_64__)
   tcase_add_test(tc, kernels_give_the_same_bits_on_every_instruction_set);
 #endif
