@@ -22,12 +22,13 @@
  *   fold         of n <= TAYLOR_BLOCK keys into the state S, an unevaluated sum hi + lo with
  *                hi = fl(hi + lo): the chain of n fma(phi_j, v_jc, .) from 0 in the order of the
  *                keys (normaliser: the sum of phi_j in TAYLOR_LANES interleaved chains and a
- *                binary tree, depth n/16 + 4) is D, and hi + lo becomes
- *                (hi + lo)(decay^n) + D in double-word arithmetic (Joldes, Muller, Popescu 2017,
- *                algorithm DWPlusFP, relative error 2u^2; decay: DWTimesDW, 7u^2 at most). So after
- *                B folds |hi - exact| <= (u + gamma_n + 2B u^2 + ..) sum |phi_j| |v_jc|, whatever
- *                the number of keys. The order-0 normaliser, a count, is exact below 2^48 (float32)
- *                and never stalls.
+ *                binary tree, depth n/16 + 4) is D, and hi + lo becomes (hi + lo)(decay^n) + D in
+ *                double-word arithmetic (Joldes, Muller, Popescu 2017): DWPlusFP, 2u^2 at most;
+ *                decay by DWTimesDW2 with decay^n to u^2, 7u^2 at most. With phi_j as computed,
+ *                after B folds
+ *                    |hi - exact| <= (u + gamma_n + 2B u^2 + ..) sum |phi_j| |v_jc|,
+ *                whatever the number of keys: no sum stalls. The order-0 normaliser, a count, is
+ *                exact below 2^48 in float32 (a plain sum stops at 2^24).
  *   read         z_c = sum over features of phi_b hi_bc: chains of TAYLOR_CHAIN features, fma from
  *                0; TAYLOR_GROUP chains are added up to a group, in order, the groups to the total:
  *                depth 32 + 16 + D/512. Normaliser: of each group, TAYLOR_LANES interleaved chains
@@ -39,7 +40,8 @@
  *                the total of the read: depth 64 + 16 + n/1024 more. Normaliser: of w_j, with
  *                additions for fma.
  *   row          out_c = fl(total_c / fl(normaliser + fl(eps))), or total_c under normalize none;
- *                a normaliser that is 0 gives NaN: it is never divided by.
+ *                a normaliser that is 0 gives NaN: it is never divided by. What depth counts is
+ *                additions a term goes through; its product rounds with the first (fma).
  *
  * direct      reads the initial state, if there is one, and takes all keys as `keys`, in blocks
  *             from key 0. Only this form can hide some keys from some rows.

@@ -286,6 +286,7 @@ END_TEST
 
 void test_state(Suite *suite) {
   TCase *tc = tcase_create("state");
+  tcase_set_timeout(tc, 60);
   tcase_add_test(tc, decoding_gives_the_bits_of_the_chunked_form);
   tcase_add_test(tc, merged_states_stay_within_the_bound_of_one_fold);
   tcase_add_test(tc, states_load_what_they_saved);

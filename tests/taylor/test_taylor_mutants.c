@@ -203,6 +203,7 @@ END_TEST
 
 void test_taylor_mutants(Suite *suite) {
   TCase *tc = tcase_create("taylor_mutants");
+  tcase_set_timeout(tc, 60);
   tcase_add_test(tc, mutants_are_refuted_and_the_sound_kernel_is_certified);
   tcase_add_test(tc, the_trace_may_stand_in_for_the_constant_on_the_unit_sphere);
   suite_add_tcase(suite, tc);
