@@ -9,7 +9,7 @@ ROOMS ?= $(notdir $(patsubst %/,%,$(wildcard src/*/)))
 
 # ---- packages --------------------------------------------------------------------------------
 PACKAGES = gcc libc6-dev libflint-dev libmpfr-dev libgmp-dev libfftw3-dev libjansson-dev libyaml-dev libzip-dev \
-  nettle-dev check pkg-config python3-numpy python3-mpmath
+  nettle-dev check pkg-config python3-numpy python3-mpmath python3-jsonschema
 PACKAGES_CLANG = clang libomp-dev
 PACKAGES_PEERS = python3-torch libopenblas0-pthread
 

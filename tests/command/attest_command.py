@@ -8,6 +8,11 @@ import tempfile
 
 import numpy as np
 
+try:
+    import jsonschema
+except ImportError:  # documents are not validated then
+    jsonschema = None
+
 ATTEST = os.path.abspath(sys.argv[1])
 SEED = int(os.environ.get("ATTEST_SEED", "1"), 0)
 folder = tempfile.TemporaryDirectory()
@@ -24,12 +29,37 @@ def save(name, array):
     return path(name) + ".npy"
 
 
+SCHEMAS = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "data", "schema")
+
+
+def validate(file, schema):
+    """A document must meet its schema in data/schema."""
+    if not jsonschema or not os.path.isfile(file):
+        return
+    with open(file) as f, open(os.path.join(SCHEMAS, schema + ".json")) as s:
+        try:
+            jsonschema.validate(json.load(f), json.load(s))
+        except jsonschema.ValidationError as e:
+            expect(f"{os.path.basename(file)} meets the schema {schema}", False, f"{e.message} at {list(e.absolute_path)}")
+
+
+def validate_written(arguments, folder):
+    """Whatever document this command line has written."""
+    flags = dict(zip(arguments, arguments[1:]))
+    verb = arguments[0] if arguments else ""
+    if verb in ("check", "certify", "claims") and "--json" in flags:
+        validate(os.path.join(folder, flags["--json"]), "claims" if verb == "claims" else "certificate")
+    if verb == "reference" and flags.get("--output", "").endswith(".json"):
+        validate(os.path.join(folder, flags["--output"]), "reference")
+
+
 def run(*arguments, timeout=120, **settings):
-    """Runs attest: (exit status, standard output, standard error)."""
+    """Runs attest: (exit status, standard output, standard error). Documents that it writes are validated."""
     settings.setdefault("stdout", subprocess.PIPE)
     settings.setdefault("stderr", subprocess.PIPE)
     settings.setdefault("cwd", folder.name)
     r = subprocess.run([ATTEST, *map(str, arguments)], text=True, timeout=timeout, **settings)
+    validate_written(list(map(str, arguments)), settings["cwd"])
     return r.returncode, r.stdout, r.stderr
 
 

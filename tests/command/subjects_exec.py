@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from attest_command import ATTEST, SEED, done, expect, path, run, save
+from attest_command import ATTEST, SEED, done, expect, path, run, save, validate
 
 rng = np.random.default_rng(SEED)
 Q, K, V = rng.standard_normal((3, 2, 9, 8)).astype("f4")
@@ -110,6 +110,8 @@ def sound():
     folder, files, problem = json.load(open(seen))
     expect("the folder holds the problem", files == ["in.safetensors", "k.npy", "problem.json", "q.npy", "v.npy"], files)
     expect("... in TMPDIR, gone afterwards", folder.startswith(TEMPORARY + "/") and not os.path.exists(folder), folder)
+    open(path("problem.json"), "w").write(json.dumps(problem))
+    validate(path("problem.json"), "problem")
     expect("problem.json names kernel and parameters", problem["kernel"] == "softmax" and
            problem["params"]["softcap"] == "5", problem)
     bits = path("bits.npy")
