@@ -8,7 +8,16 @@
 
 typedef void ball_function(arb_t, const arb_t, slong);
 
-static attest_status on_ball(value *result, const value *x, ball_function *f, slong prec) {
+/* f(x), which is the integer `image` exactly at the integer `exact`. */
+static attest_status on_number(value *result, const value *x, ball_function *f, slong exact,
+                               slong image, slong prec, attest_error *error) {
+  attest_status status = function_number(x, "the argument", error);
+  if (status) return status;
+  if (x->kind == VALUE_RATIONAL && fmpz_equal_si(fmpq_numref(x->rational), exact) &&
+      fmpz_is_one(fmpq_denref(x->rational))) {
+    value_set_si(result, image);
+    return ATTEST_OK;
+  }
   arb_t y;
   arb_init(y);
   value_get_ball(y, x, prec + 4);
@@ -16,11 +25,6 @@ static attest_status on_ball(value *result, const value *x, ball_function *f, sl
   value_set_ball(result, y);
   arb_clear(y);
   return ATTEST_OK;
-}
-
-static int is_exactly(const value *x, slong n) {
-  return x->kind == VALUE_RATIONAL && fmpz_equal_si(fmpq_numref(x->rational), n) &&
-         fmpz_is_one(fmpq_denref(x->rational));
 }
 
 /* ---- roots, exponentials, angles ---- */
@@ -37,10 +41,6 @@ static attest_status eval_exp(value *result, const value x[], size_t count, slon
   (void)count;
   attest_status status = function_number(&x[0], "the argument", error);
   if (status) return status;
-  if (is_exactly(&x[0], 0)) {
-    value_set_si(result, 1);
-    return ATTEST_OK;
-  }
   arb_t y;
   arb_init(y);
   value_get_ball(y, &x[0], 64);
@@ -48,7 +48,7 @@ static attest_status eval_exp(value *result, const value x[], size_t count, slon
   arb_clear(y);
   if (beyond)
     return attest_fail(error, ATTEST_ERR_INPUT, "exp is too large or too close to 0 there");
-  return on_ball(result, &x[0], arb_exp, prec);
+  return on_number(result, &x[0], arb_exp, 0, 1, prec, error);
 }
 
 static attest_status eval_log(value *result, const value x[], size_t count, slong prec,
@@ -60,35 +60,19 @@ static attest_status eval_log(value *result, const value x[], size_t count, slon
   if (sign == 0 || sign == -1)
     return attest_fail(error, ATTEST_ERR_INPUT, "logarithm of %s",
                        sign ? "a negative number" : "zero");
-  if (is_exactly(&x[0], 1)) {
-    value_set_si(result, 0);
-    return ATTEST_OK;
-  }
-  return on_ball(result, &x[0], arb_log, prec);
+  return on_number(result, &x[0], arb_log, 1, 0, prec, error);
 }
 
 static attest_status eval_sin(value *result, const value x[], size_t count, slong prec,
                               attest_error *error) {
   (void)count;
-  attest_status status = function_number(&x[0], "the argument", error);
-  if (status) return status;
-  if (is_exactly(&x[0], 0)) {
-    value_set_si(result, 0);
-    return ATTEST_OK;
-  }
-  return on_ball(result, &x[0], arb_sin, prec);
+  return on_number(result, &x[0], arb_sin, 0, 0, prec, error);
 }
 
 static attest_status eval_cos(value *result, const value x[], size_t count, slong prec,
                               attest_error *error) {
   (void)count;
-  attest_status status = function_number(&x[0], "the argument", error);
-  if (status) return status;
-  if (is_exactly(&x[0], 0)) {
-    value_set_si(result, 1);
-    return ATTEST_OK;
-  }
-  return on_ball(result, &x[0], arb_cos, prec);
+  return on_number(result, &x[0], arb_cos, 0, 1, prec, error);
 }
 
 /* ---- integers ---- */

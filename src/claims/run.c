@@ -10,65 +10,30 @@
 
 /* q, k, v of one head, and the state to begin with. */
 typedef struct {
-  int64_t nq, n, d, dv;
   attest_dtype dtype;
-  void *storage;
-  attest_tensor q, k, v, state; /* state.data NULL: none */
+  generated rows;
+  attest_tensor state; /* data NULL: none */
 } run_data;
 
-/* ---- data ---- */
+/* What all runs of one claim share. */
+typedef struct {
+  const claim_run *run;
+  const char *folder;
+  attest_error *error;
+} runner;
 
-static double uniform(uint64_t *state) {
-  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
+static attest_status data_open(run_data *data, const runner *r, int64_t nq, int64_t n) {
+  const claim_run *run = r->run;
+  const generate_sizes sizes = {1, 1, 1, nq, n, run->d, run->dv};
+  memset(data, 0, sizeof *data);
+  data->dtype = run->dtype;
+  return generate_inputs(&data->rows, run->generator, run->seed, &sizes, run->dtype, "nd",
+                         r->folder, r->error);
 }
 
-/* Rows of sums of twelve uniform numbers, which have variance 1; on the sphere divided by their
- * norm. Rounded to the dtype. */
-static void fill(void *to, int64_t rows, int64_t width, int on_sphere, attest_dtype dtype,
-                 uint64_t *state, double *row) {
-  for (int64_t i = 0; i < rows; i++) {
-    double square = 0;
-    for (int64_t a = 0; a < width; a++) {
-      row[a] = -6;
-      for (int u = 0; u < 12; u++)
-        row[a] += uniform(state);
-      square += row[a] * row[a];
-    }
-    for (int64_t a = 0; a < width; a++) {
-      double x = on_sphere && square > 0 ? row[a] / sqrt(square) : row[a];
-      if (dtype == ATTEST_FLOAT64)
-        ((double *)to)[i * width + a] = x;
-      else
-        ((float *)to)[i * width + a] = (float)x;
-    }
-  }
-}
-
-static attest_status data_open(run_data *data, const claim_run *run, int64_t nq, int64_t n,
-                               attest_error *error) {
-  size_t size = tensor_dtype_size(run->dtype);
-  size_t q = (size_t)(nq * run->d) * size, k = (size_t)(n * run->d) * size;
-  size_t v = (size_t)(n * run->dv) * size, widest = (size_t)(run->d > run->dv ? run->d : run->dv);
-  *data = (run_data){nq, n, run->d, run->dv, run->dtype, malloc(q + k + v), {0}, {0}, {0}, {0}};
-  double *row = malloc(widest * sizeof *row);
-  if (!data->storage || !row) {
-    free(row);
-    return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  }
-  char *at = data->storage;
-  uint64_t state = run->seed;
-  const int64_t shapes[3][2] = {{nq, run->d}, {n, run->d}, {n, run->dv}};
-  data->q = attest_tensor_of(at, run->dtype, 2, shapes[0]);
-  data->k = attest_tensor_of(at + q, run->dtype, 2, shapes[1]);
-  data->v = attest_tensor_of(at + q + k, run->dtype, 2, shapes[2]);
-  fill(data->q.data, nq, run->d, run->rows == ROWS_SPHERE, run->dtype, &state, row);
-  fill(data->k.data, n, run->d, run->rows == ROWS_SPHERE, run->dtype, &state, row);
-  fill(data->v.data, n, run->dv, 0, run->dtype, &state, row);
-  free(row);
-  return ATTEST_OK;
+static void data_close(run_data *data) {
+  generate_clear(&data->rows);
+  free(data->state.data);
 }
 
 /* ---- problems and kernels ---- */
@@ -80,9 +45,9 @@ static attest_status problem_open(attest_problem **problem, const run_kernel *ke
   attest_status status = ATTEST_OK;
   for (size_t i = 0; i < kernel->param_count && !status; i++)
     status = attest_problem_set(*problem, kernel->names[i], kernel->values[i], error);
-  if (!status) status = attest_problem_input(*problem, "q", &data->q, error);
-  if (!status) status = attest_problem_input(*problem, "k", &data->k, error);
-  if (!status) status = attest_problem_input(*problem, "v", &data->v, error);
+  if (!status) status = attest_problem_input(*problem, "q", &data->rows.q, error);
+  if (!status) status = attest_problem_input(*problem, "k", &data->rows.k, error);
+  if (!status) status = attest_problem_input(*problem, "v", &data->rows.v, error);
   if (!status && data->state.data)
     status = attest_problem_input(*problem, "initial-state", &data->state, error);
   return status ? status : problem_resolve(*problem, error);
@@ -149,14 +114,15 @@ static attest_status compare(certify_error *found, const claim_run *run,
   return status;
 }
 
-static attest_status measure_error(double *lo, double *hi, const claim_run *run,
-                                   attest_error *error) {
+static attest_status measure_error(double *lo, double *hi, const runner *r) {
+  const claim_run *run = r->run;
+  attest_error *error = r->error;
   run_data data;
   attest_problem *problem = NULL;
   attest_tensor out = {0};
   double seconds;
   certify_error found = {0};
-  attest_status status = data_open(&data, run, run->nq, run->n, error);
+  attest_status status = data_open(&data, r, run->nq, run->n);
   if (!status) status = run_once(&out, NULL, &seconds, &run->subject, &data, error);
   if (!status)
     status =
@@ -166,7 +132,7 @@ static attest_status measure_error(double *lo, double *hi, const claim_run *run,
   if (!status) status = compare(&found, run, problem, error);
   attest_problem_free(problem);
   free(out.data);
-  free(data.storage);
+  data_close(&data);
   if (status) return status;
   *lo = found.lo;
   *hi = found.hi;
@@ -181,54 +147,52 @@ static attest_status measure_error(double *lo, double *hi, const claim_run *run,
 
 /* The data of decoding one token after n. For a kernel with a state, that of n keys comes with it.
  */
-static attest_status decoding_data(run_data *data, const run_kernel *kernel, const claim_run *run,
-                                   int64_t n, attest_error *error) {
-  if (strstr(problem_kernel_find(kernel->kernel)->outputs, "final-state")) {
-    run_data before;
-    attest_tensor out = {0}, state = {0};
-    double seconds;
-    attest_status status = data_open(&before, run, n, n, error);
-    if (!status) status = run_once(&out, &state, &seconds, kernel, &before, error);
-    if (!status) status = data_open(data, run, 1, 1, error);
-    data->state = state;
-    free(out.data);
-    free(before.storage);
-    return status;
-  }
-  return data_open(data, run, 1, n, error);
+static attest_status decoding_data(run_data *data, const run_kernel *kernel, const runner *r,
+                                   int64_t n) {
+  run_data before;
+  attest_tensor out = {0}, state = {0};
+  double seconds;
+  if (!strstr(problem_kernel_find(kernel->kernel)->outputs, "final-state"))
+    return data_open(data, r, 1, n);
+  attest_status status = data_open(&before, r, n, n);
+  if (!status) status = run_once(&out, &state, &seconds, kernel, &before, r->error);
+  data_close(&before);
+  free(out.data);
+  if (!status) status = data_open(data, r, 1, 1);
+  data->state = state;
+  return status;
 }
 
 /* The least of several runs that together take some milliseconds. */
-static attest_status least_time(double *seconds, const run_kernel *kernel, const claim_run *run,
-                                int64_t n, attest_error *error) {
+static attest_status least_time(double *seconds, const run_kernel *kernel, const runner *r,
+                                int64_t n) {
   enum { RUNS_MAX = 20 };
   run_data data = {0};
-  attest_status status = run->decode
-                             ? decoding_data(&data, kernel, run, n, error)
-                             : data_open(&data, run, run->nq < run->n ? run->nq : n, n, error);
+  int64_t nq = r->run->nq < r->run->n ? r->run->nq : n;
+  attest_status status =
+      r->run->decode ? decoding_data(&data, kernel, r, n) : data_open(&data, r, nq, n);
   double total = 0;
   *seconds = INFINITY;
   for (int i = 0; i < RUNS_MAX && !status && total < 0.05; i++) {
     attest_tensor out = {0};
     double once;
-    status = run_once(&out, NULL, &once, kernel, &data, error);
+    status = run_once(&out, NULL, &once, kernel, &data, r->error);
     free(out.data);
     total += once;
     if (!status && once < *seconds) *seconds = once;
   }
-  free(data.storage);
-  free(data.state.data);
+  data_close(&data);
   return status;
 }
 
 /* The slope of log time over log n by least squares. */
-static attest_status fit_exponent(double *exponent, const claim_run *run, attest_error *error) {
-  double sx = 0, sy = 0, sxx = 0, sxy = 0, count = (double)run->size_count;
-  for (size_t i = 0; i < run->size_count; i++) {
+static attest_status fit_exponent(double *exponent, const runner *r) {
+  double sx = 0, sy = 0, sxx = 0, sxy = 0, count = (double)r->run->size_count;
+  for (size_t i = 0; i < r->run->size_count; i++) {
     double seconds;
-    attest_status status = least_time(&seconds, &run->subject, run, run->sizes[i], error);
+    attest_status status = least_time(&seconds, &r->run->subject, r, r->run->sizes[i]);
     if (status) return status;
-    double x = log((double)run->sizes[i]), y = log(seconds);
+    double x = log((double)r->run->sizes[i]), y = log(seconds);
     sx += x;
     sy += y;
     sxx += x * x;
@@ -238,21 +202,23 @@ static attest_status fit_exponent(double *exponent, const claim_run *run, attest
   return ATTEST_OK;
 }
 
-static attest_status measure_time(double *figure, const claim_run *run, attest_error *error) {
-  if (run->size_count) return fit_exponent(figure, run, error);
+static attest_status measure_time(double *figure, const runner *r) {
+  const claim_run *run = r->run;
+  if (run->size_count) return fit_exponent(figure, r);
   double other = 1;
-  attest_status status = least_time(figure, &run->subject, run, run->n, error);
-  if (!status && run->against.kernel)
-    status = least_time(&other, &run->against, run, run->n, error);
+  attest_status status = least_time(figure, &run->subject, r, run->n);
+  if (!status && run->against.kernel) status = least_time(&other, &run->against, r, run->n);
   if (!status && run->against.kernel) *figure = other / *figure;
   return status;
 }
 
-attest_status claim_run_execute(double *lo, double *hi, const claim_run *run, attest_error *error) {
-  if (run->figure != FIGURE_SECONDS) return measure_error(lo, hi, run, error);
+attest_status claim_run_execute(double *lo, double *hi, const claim_run *run, const char *data,
+                                attest_error *error) {
+  const runner r = {run, data, error};
+  if (run->figure != FIGURE_SECONDS) return measure_error(lo, hi, &r);
   int threads = omp_get_max_threads();
   omp_set_num_threads(1);
-  attest_status status = measure_time(lo, run, error);
+  attest_status status = measure_time(lo, &r);
   omp_set_num_threads(threads);
   *hi = *lo;
   return status;

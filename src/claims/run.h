@@ -4,7 +4,7 @@
  *   run:
  *     kernel: softmax           # and parameters as on the command line:
  *     params: {scale: 1/2, causal: top-left}
- *     data: {rows: sphere, n: 1024, d: 16, dv: 64, seed: 1}     # decode: yes, see below
+ *     data: {rows: sphere, n: 1024, d: 16, dv: 64, seed: 1}     # rows: see certify/generate.h
  *     dtype: float32
  *     figure: abs               # or rel row ulp nmse backward; frobenius = sqrt(nmse); seconds
  *     against: {kernel: softmax, params: {scale: 1/2, causal: top-left}}
@@ -21,9 +21,9 @@
 #define ATTEST_CLAIMS_RUN_H
 
 #include "../certify/certify.h"
+#include "../certify/generate.h"
 #include "../tensor/config.h"
 
-typedef enum { ROWS_NORMAL, ROWS_SPHERE } run_rows;
 typedef enum { FIGURE_MEASURE, FIGURE_FROBENIUS, FIGURE_SECONDS } run_figure;
 
 typedef struct {
@@ -36,8 +36,7 @@ enum { RUN_SIZES_MAX = 16 };
 
 typedef struct {
   run_kernel subject, against; /* against.kernel NULL: the subject's own reference */
-  run_rows rows;
-  int decode;
+  int generator, decode;       /* of certify/generate.h */
   int64_t nq, n, d, dv;
   uint64_t seed;
   attest_dtype dtype;
@@ -52,7 +51,9 @@ attest_status claim_run_read(claim_run *run, const config_node *node, const char
                              attest_error *error);
 void claim_run_clear(claim_run *run);
 
-/* The figure lies in [lo, hi] (times: both the same). */
-attest_status claim_run_execute(double *lo, double *hi, const claim_run *run, attest_error *error);
+/* The figure lies in [lo, hi] (times: both the same). `data`: the folder that holds stories260k/.
+ */
+attest_status claim_run_execute(double *lo, double *hi, const claim_run *run, const char *data,
+                                attest_error *error);
 
 #endif

@@ -87,9 +87,10 @@ static attest_status read_data(claim_run *run, const config_node *node, loader *
   run->seed = (uint64_t)seed;
   if (!status && rows) {
     status = config_expect(rows, CONFIG_SCALAR, "rows", l->path, l->error);
-    if (!status && strcmp(rows->text, "normal") && strcmp(rows->text, "sphere"))
-      status = config_fail(l->error, l->path, rows, "rows must be normal or sphere");
-    if (!status && !strcmp(rows->text, "sphere")) run->rows = ROWS_SPHERE;
+    run->generator = status ? 0 : generate_find(rows->text);
+    if (!status && run->generator < 0)
+      status = config_fail(l->error, l->path, rows,
+                           "rows must be a generator of plans: gaussian, sphere, real, ties, ..");
   }
   return status;
 }
@@ -171,6 +172,7 @@ attest_status claim_run_read(claim_run *run, const config_node *node, const char
   memset(run, 0, sizeof *run);
   run->n = 64;
   run->d = run->dv = 16;
+  run->generator = generate_find("gaussian");
   run->dtype = ATTEST_FLOAT32;
   attest_status status = config_expect(node, CONFIG_MAPPING, "run", path, error);
   if (!status) status = config_known_keys(node, keys, path, error);

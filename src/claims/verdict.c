@@ -213,10 +213,10 @@ static char *double_text(double x) {
 }
 
 static attest_status decide_run(claim_verdict *verdict, claim_result *r, const claim_check *check,
-                                attest_error *error) {
+                                const char *data, attest_error *error) {
   const claim_run *run = &check->run;
   double low, high;
-  attest_status status = claim_run_execute(&low, &high, run, error);
+  attest_status status = claim_run_execute(&low, &high, run, data, error);
   if (status) return status;
   if (run->printed) {
     *verdict = CLAIM_MEASURED;
@@ -300,7 +300,7 @@ static attest_status decide_check(claim_verdict *verdict, claim_result *r, const
   case CHECK_PREDICATE:
     return decide_predicate(verdict, r, check, error);
   case CHECK_RUN:
-    return decide_run(verdict, r, check, error);
+    return decide_run(verdict, r, check, data, error);
   default:
     return decide_certified(verdict, r, check, data, error);
   }

@@ -263,6 +263,95 @@ START_TEST(radius_covers_the_ball_for_random_balls) {
 }
 END_TEST
 
+/* The text of an end of x, compared with the end itself: outward, and by less than a unit of the
+ * last of `digits` digits. */
+static void check_end(const arb_t x, int upper, long digits) {
+  arb_t end, text_ball, gap;
+  arf_t exact;
+  fmpq_t q;
+  arb_init(end);
+  arb_init(text_ball);
+  arb_init(gap);
+  arf_init(exact);
+  fmpq_init(q);
+  char *text = enclosure_end_decimal(x, upper, digits);
+  if (upper)
+    arb_get_ubound_arf(exact, x, 4000);
+  else
+    arb_get_lbound_arf(exact, x, 4000);
+  arb_set_arf(end, exact);
+  ck_assert_int_eq(arb_set_str(text_ball, text, 4000), 0);
+  arb_sub(gap, text_ball, end, 4000);
+  ck_assert_msg(arb_contains_zero(gap) || (upper ? arb_is_positive(gap) : arb_is_negative(gap)),
+                "%s", text);
+  arb_abs(gap, gap);
+  arb_abs(end, end);
+  arb_set_ui(text_ball, 10);
+  arb_pow_ui(text_ball, text_ball, (ulong)digits - 1, 4000);
+  arb_mul(gap, gap, text_ball, 4000);
+  ck_assert_msg(!arb_gt(gap, end), "%s", text);
+  free(text);
+  arb_clear(end);
+  arb_clear(text_ball);
+  arb_clear(gap);
+  arf_clear(exact);
+  fmpq_clear(q);
+}
+
+START_TEST(ends_are_rounded_outward_and_no_further) {
+  uint64_t state = tests_seed();
+  arb_t x;
+  arb_init(x);
+  for (int i = 0; i < 2000; i++) {
+    arb_set_d(x, (tests_uniform(&state) - 0.5) * ldexp(1, (int)(tests_random(&state) % 400) - 200));
+    if (i % 3)
+      mag_set_d(arb_radref(x), tests_uniform(&state) * ldexp(1, -(int)(tests_random(&state) % 60)));
+    check_end(x, 0, 1 + (long)(tests_random(&state) % 25));
+    check_end(x, 1, 1 + (long)(tests_random(&state) % 25));
+  }
+  arb_clear(x);
+}
+END_TEST
+
+START_TEST(ends_of_exact_zero_unbounded_and_remote_balls) {
+  static const struct {
+    const char *ball, *low, *high;
+  } balls[] = {{"0", "0", "0"},
+               {"1", "1", "1"},
+               {"100", "100", "100"},
+               {"-0.5", "-0.5", "-0.5"},
+               {"0 +/- 1", "-1.00001", "1.00001"}};
+  arb_t x;
+  arb_init(x);
+  for (size_t i = 0; i < sizeof balls / sizeof *balls; i++) {
+    arb_set_str(x, balls[i].ball, 64);
+    for (int upper = 0; upper < 2; upper++) {
+      char *text = enclosure_end_decimal(x, upper, 6);
+      ck_assert_str_eq(text, upper ? balls[i].high : balls[i].low);
+      free(text);
+    }
+  }
+  static const slong exponents[] = {(slong)1 << 40, -((slong)1 << 40)};
+  static const char *const ends[][2] = {{"1e-80000000", "inf"}, {"0", "1e-80000000"}};
+  for (int i = 0; i < 2; i++) {
+    arb_one(x);
+    arb_mul_2exp_si(x, x, exponents[i]);
+    char *high = enclosure_end_decimal(x, 1, 6), *low = enclosure_end_decimal(x, 0, 6);
+    ck_assert_str_eq(high, ends[i][1]);
+    if (i) ck_assert_str_eq(low, ends[i][0]);
+    free(high);
+    free(low);
+  }
+  arb_indeterminate(x);
+  char *high = enclosure_end_decimal(x, 1, 6), *low = enclosure_end_decimal(x, 0, 6);
+  ck_assert_str_eq(high, "inf");
+  ck_assert_str_eq(low, "-inf");
+  free(high);
+  free(low);
+  arb_clear(x);
+}
+END_TEST
+
 void test_decimal(Suite *suite) {
   TCase *tests = tcase_create("decimal");
   tcase_add_test(tests, exact_balls_match_exact_rationals);
@@ -274,5 +363,7 @@ void test_decimal(Suite *suite) {
   tcase_add_test(tests, seventeen_digits_read_back_as_the_same_double);
   tcase_add_test(tests, radius_is_rounded_up_and_counts_the_decimal);
   tcase_add_test(tests, radius_covers_the_ball_for_random_balls);
+  tcase_add_test(tests, ends_are_rounded_outward_and_no_further);
+  tcase_add_test(tests, ends_of_exact_zero_unbounded_and_remote_balls);
   suite_add_tcase(suite, tests);
 }
