@@ -76,6 +76,21 @@ void kernel_fixture_run(kernel_fixture *f) {
   ck_assert_msg(taylor_kernel(&f->out, NULL, f->problem, &error) == ATTEST_OK, "%s", error.message);
 }
 
+kernel_spec kernel_causal_spec(const char *form, const char *chunk, int64_t n, int64_t d,
+                               int64_t dv) {
+  return (kernel_spec){
+      .kernel = "taylor",
+      .heads_q = 1,
+      .heads_k = 1,
+      .nq = n,
+      .nk = n,
+      .d = d,
+      .dv = dv,
+      .dtype = ATTEST_FLOAT32,
+      .size = 1,
+      .params = {"causal", "top-left", "scale", "1/2", "form", form, "chunk", chunk}};
+}
+
 static int64_t pick(const int64_t from[], int64_t n, uint64_t *seed) {
   return from[tests_random(seed) % (uint64_t)n];
 }

@@ -28,6 +28,10 @@ typedef struct {
 void kernel_fixture_open(kernel_fixture *f, const kernel_spec *spec, attest_dtype result,
                          int with_state, uint64_t *seed);
 void kernel_fixture_close(kernel_fixture *f);
+/* One head of n causal rows, degree 2, scale 1/2, float32; params after the first four pairs are
+ * free. chunk is heeded by form chunked alone. */
+kernel_spec kernel_causal_spec(const char *form, const char *chunk, int64_t n, int64_t d,
+                               int64_t dv);
 /* A specification drawn at random; forms, masks and states as they go together. */
 void kernel_fixture_draw(kernel_spec *spec, uint64_t *seed);
 void kernel_fixture_run(kernel_fixture *f);

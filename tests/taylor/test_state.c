@@ -50,17 +50,7 @@ START_TEST(decoding_gives_the_bits_of_the_chunked_form) {
   for (int chunk = 1; chunk <= 64; chunk += chunk < 8 ? 1 : 19) {
     char text[8];
     snprintf(text, sizeof text, "%d", chunk);
-    kernel_spec spec = {
-        .kernel = "taylor",
-        .heads_q = 1,
-        .heads_k = 1,
-        .nq = N,
-        .nk = N,
-        .d = D,
-        .dv = DV,
-        .dtype = ATTEST_FLOAT32,
-        .size = 1,
-        .params = {"causal", "top-left", "scale", "1/2", "form", "chunked", "chunk", text}};
+    kernel_spec spec = kernel_causal_spec("chunked", text, N, D, DV);
     kernel_fixture f;
     kernel_fixture_open(&f, &spec, ATTEST_FLOAT32, 1, &seed);
     kernel_fixture_run(&f);
@@ -219,17 +209,12 @@ END_TEST
 /* 0.999 is no float: were it rounded, 3000 steps would cost hundreds of roundoffs. */
 START_TEST(decay_does_not_drift) {
   uint64_t seed = tests_seed();
-  kernel_spec spec = {.kernel = "taylor",
-                      .heads_q = 1,
-                      .heads_k = 1,
-                      .nq = 1,
-                      .nk = 3000,
-                      .d = 2,
-                      .dv = 2,
-                      .dtype = ATTEST_FLOAT32,
-                      .size = 1,
-                      .offset = 2,
-                      .params = {"causal", "bottom-right", "form", "recurrent", "decay", "0.999"}};
+  kernel_spec spec = kernel_causal_spec("recurrent", "1", 3000, 2, 2);
+  spec.nq = 1;
+  spec.offset = 2;
+  spec.params[1] = "bottom-right";
+  spec.params[8] = "decay";
+  spec.params[9] = "0.999";
   kernel_fixture f;
   kernel_fixture_open(&f, &spec, ATTEST_FLOAT32, 1, &seed);
   kernel_fixture_run(&f);

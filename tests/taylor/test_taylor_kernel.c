@@ -50,21 +50,6 @@ START_TEST(kernels_agree_with_the_plain_sums_in_every_form) {
 }
 END_TEST
 
-/* The spec of a causal problem of degree 2: form and chunk are added. */
-static kernel_spec causal_spec(const char *form, const char *chunk, int64_t n) {
-  return (kernel_spec){
-      .kernel = "taylor",
-      .heads_q = 1,
-      .heads_k = 1,
-      .nq = n,
-      .nk = n,
-      .d = 4,
-      .dv = 5,
-      .dtype = ATTEST_FLOAT32,
-      .size = 1,
-      .params = {"causal", "top-left", "scale", "1/2", "form", form, "chunk", chunk}};
-}
-
 START_TEST(every_chunk_size_gives_the_sums_and_the_state) {
   for (int64_t n = 1; n <= 13; n += 4)
     for (int chunk = 1; chunk <= n + 1; chunk++)
@@ -72,7 +57,7 @@ START_TEST(every_chunk_size_gives_the_sums_and_the_state) {
         char text[8];
         uint64_t seed = tests_seed();
         snprintf(text, sizeof text, "%d", chunk);
-        kernel_spec spec = causal_spec("chunked", text, n);
+        kernel_spec spec = kernel_causal_spec("chunked", text, n, 4, 5);
         kernel_fixture f;
         kernel_fixture_open(&f, &spec, (attest_dtype)dtype, 1, &seed);
         kernel_fixture_run(&f);
@@ -176,7 +161,7 @@ START_TEST(rows_do_not_depend_on_their_neighbours) {
       {4, 5, 70, 3, "2"}, {12, 16, 70, 9, "2"}, {16, 16, 70, 23, "3"}, {2, 3, 1200, 97, "2"}};
   uint64_t seed = tests_seed();
   for (int i = 0; i < 12; i++) {
-    kernel_spec spec = causal_spec(forms[i % 3], "30", sizes[i / 3].n);
+    kernel_spec spec = kernel_causal_spec(forms[i % 3], "30", sizes[i / 3].n, 4, 5);
     kernel_fixture f;
     spec.d = sizes[i / 3].d;
     spec.dv = sizes[i / 3].dv;
@@ -196,7 +181,7 @@ START_TEST(long_rows_agree_with_the_plain_sums) {
   static const char *const forms[] = {"direct", "chunked"};
   uint64_t seed = tests_seed();
   for (int i = 0; i < 2; i++) {
-    kernel_spec spec = causal_spec(forms[i], "1300", 2500);
+    kernel_spec spec = kernel_causal_spec(forms[i], "1300", 2500, 4, 5);
     kernel_fixture f;
     spec.nq = 3;
     spec.params[1] = "bottom-right";
@@ -361,7 +346,7 @@ START_TEST(hidden_keys_never_contribute_even_nan) {
   for (int i = 0; i < 3; i++) {
     uint64_t seed = tests_seed();
     attest_error error;
-    kernel_spec spec = causal_spec(forms[i], "4", 9);
+    kernel_spec spec = kernel_causal_spec(forms[i], "4", 9, 4, 5);
     kernel_fixture f;
     spec.nk = 12;
     kernel_fixture_open(&f, &spec, ATTEST_FLOAT32, 0, &seed);
@@ -383,7 +368,7 @@ END_TEST
 START_TEST(empty_rows_follow_the_policy) {
   uint64_t seed = tests_seed();
   attest_error error;
-  kernel_spec spec = causal_spec("recurrent", "4", 5);
+  kernel_spec spec = kernel_causal_spec("recurrent", "4", 5, 4, 5);
   kernel_fixture f;
   spec.nk = 3;
   spec.params[1] = "bottom-right"; /* the first two rows see nothing */

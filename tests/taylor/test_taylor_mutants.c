@@ -142,17 +142,10 @@ static attest_verdict verdict_of(kernel_fixture *f, const char *bound) {
 
 static void try_all(const char *form, const char *bound) {
   uint64_t seed = tests_seed();
-  kernel_spec spec = {.kernel = "taylor",
-                      .heads_q = 1,
-                      .heads_k = 1,
-                      .nq = N,
-                      .nk = N,
-                      .d = D,
-                      .dv = DV,
-                      .dtype = ATTEST_FLOAT32,
-                      .size = 1,
-                      .offset = 1,
-                      .params = {"causal", "top-left", "scale", "1/2", "form", form, "eps", "1/4"}};
+  kernel_spec spec = kernel_causal_spec(form, "8", N, D, DV);
+  spec.offset = 1;
+  spec.params[8] = "eps";
+  spec.params[9] = "1/4";
   kernel_fixture f;
   kernel_fixture_open(&f, &spec, ATTEST_FLOAT32, 0, &seed);
   for (int which = SOUND; which < MUTANTS; which++) {
@@ -178,17 +171,8 @@ END_TEST
  * there, and the certificate says so. */
 START_TEST(the_trace_may_stand_in_for_the_constant_on_the_unit_sphere) {
   uint64_t seed = tests_seed();
-  kernel_spec spec = {.kernel = "taylor",
-                      .heads_q = 1,
-                      .heads_k = 1,
-                      .nq = N,
-                      .nk = N,
-                      .d = D,
-                      .dv = DV,
-                      .dtype = ATTEST_FLOAT32,
-                      .size = 1,
-                      .offset = 1,
-                      .params = {"causal", "top-left", "scale", "1/2", "form", "recurrent"}};
+  kernel_spec spec = kernel_causal_spec("recurrent", "1", N, D, DV);
+  spec.offset = 1;
   kernel_fixture f;
   kernel_fixture_open(&f, &spec, ATTEST_FLOAT32, 0, &seed);
   float *k = f.problem->input[INPUT_K].data;
