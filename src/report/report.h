@@ -55,4 +55,8 @@ char *report_json(const report *r);
 attest_status report_write_json(const char *path, const report *r, attest_error *error);
 attest_status report_write_junit(const char *path, const report *r, attest_error *error);
 
+/* For GitHub Actions: workflow commands (an annotation for each output that is not certified) to
+ * `annotations`, a summary in Markdown appended to the file `summary` (NULL: none). (github.c) */
+void report_github(FILE *annotations, const char *summary, const report *r);
+
 #endif

@@ -71,8 +71,11 @@ void verb_print_quoted(FILE *f, const char *word) {
 
 int verb_finish(report *r, const verb_options *options) {
   const char *json = verb_option(options, "json"), *junit = verb_option(options, "junit");
+  const char *github = getenv("GITHUB_ACTIONS");
   attest_error error;
   int status = report_exit_status(r);
+  /* The runner reads commands from standard error too, and standard output stays as it is. */
+  if (github && *github) report_github(stderr, getenv("GITHUB_STEP_SUMMARY"), r);
   if (json && status != EXIT_TROUBLE && report_write_json(json, r, &error)) {
     verb_trouble(&error);
     status = status == EXIT_REFUTED ? EXIT_REFUTED : EXIT_TROUBLE;

@@ -18,6 +18,7 @@ static const verb verbs[] = {
     {"certify", verb_certify, "run a plan, or certify the built-in kernels"},
     {"reference", verb_reference, "write exact results, as decimals or correctly rounded"},
     {"tolerance", verb_tolerance, "derive rtol and atol, and say what they are worth"},
+    {"report", verb_report, "say what changed between two certificates"},
     {"claims", verb_claims, "decide numbers and statements of papers"},
     {"eval", verb_eval, "print the value of an expression over real numbers"},
     {"inspect", verb_inspect, "say what a tensor file holds"},

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Two certificates, an old and a new one, output by output. */
+#ifndef ATTEST_REPORT_COMPARE_H
+#define ATTEST_REPORT_COMPARE_H
+
+#include <stdio.h>
+
+#include "../attest.h"
+
+typedef struct {
+  size_t same, better, worse, missing, added;
+} compare_counts;
+
+/* Prints a line for each output whose verdict changed, that is missing or new, or whose largest
+ * error (in the first bound's measure) grew by more than `growth` (0: not looked at); counts all.
+ * A verdict that got worse, a missing output and such growth are regressions: worse and missing. */
+attest_status compare_certificates(compare_counts *counts, FILE *f, const char *old_path,
+                                   const char *new_path, double growth, attest_error *error);
+
+#endif

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* attest report: what changed between two certificates. */
+#include <math.h>
+#include <stdlib.h>
+
+#include "../report/compare.h"
+#include "internal.h"
+#include "verbs.h"
+
+static const verb_flag flags[] = {
+    {"fail-on-regression", NULL, 0, "exit 1 when something got worse or is missing"},
+    {"growth", "F", 0, "an error that grew by more than this factor counts as worse"},
+};
+
+static const verb_definition definition = {
+    .usage = "attest report OLD.json NEW.json [flags]",
+    .summary =
+        "Compares two certificates (--json of check or certify) output by output: a line for\n"
+        "each whose verdict changed (WORSE, BETTER), that is MISSING, or NEW; then the counts.",
+    .example = "  attest report main.json branch.json --fail-on-regression --growth 2",
+    .flags = flags,
+    .flag_count = sizeof flags / sizeof *flags,
+    .operands_min = 2,
+    .operands_max = 2,
+};
+
+int verb_report(int argc, char **argv) {
+  verb_options options;
+  attest_error error;
+  compare_counts counts;
+  int status = verb_options_parse(&options, &definition, argc, argv);
+  if (status >= 0) return status;
+  const char *text = verb_option(&options, "growth");
+  char *end = NULL;
+  double growth = text ? strtod(text, &end) : 0;
+  status = EXIT_HOLDS;
+  if (text && (end == text || *end || !(growth >= 1) || isinf(growth))) {
+    status = verb_usage_error("--growth %s: a factor of at least 1 is wanted", text);
+  } else if (compare_certificates(&counts, stdout, options.operands[0], options.operands[1], growth,
+                                  &error)) {
+    status = verb_trouble(&error);
+  } else {
+    printf("same=%zu better=%zu worse=%zu missing=%zu new=%zu\n", counts.same, counts.better,
+           counts.worse, counts.missing, counts.added);
+    if (verb_option(&options, "fail-on-regression") && counts.worse + counts.missing)
+      status = EXIT_REFUTED;
+  }
+  verb_options_clear(&options);
+  return status;
+}
