@@ -78,8 +78,8 @@ typedef struct {
   int64_t elements, planned; /* planned: those of the rows that options->rows asks for */
   int64_t compared;          /* compared < planned only after Ctrl-C */
   int64_t certified, refuted, undecided; /* elements; a bound on nmse counts for none */
-  int64_t ill_posed;                     /* rows within reach of a jump: see engine_jump */
-  size_t bound_count, decisive;          /* decisive: the bound that verdict lines quote */
+  int64_t ill_posed;            /* rows within reach of a jump (engine_jump), or without a value */
+  size_t bound_count, decisive; /* decisive: the bound that verdict lines quote */
   certify_bound_verdict *bounds;
   certify_error error[MEASURE_COUNT];
   /* The worst element in the decisive measure: what was returned, and the exact value between two

@@ -310,6 +310,10 @@ void engine_climb(const engine_place *at, const engine_view *view, engine_elemen
   climb_open(&k, at, view, NULL);
   while (!engine_stopped(at->e) && climb_once(&k, elements, count))
     k.prec *= 2;
+  /* What no cheaper tier could tell: the weights of the row add up to exactly 0. */
+  int64_t c = elements[0].component;
+  if (view->class[c] == EXACT_FINITE && k.balls.class[c] == EXACT_NAN)
+    atomic_fetch_add(&at->o->ill_posed, 1);
   climb_close(&k);
 }
 

@@ -180,7 +180,7 @@ expect("without normaliser there is nothing to vanish", float(one("taylor", [[1]
 status, out, _ = one("taylor", [[1]], KEYS, [[1], [2], [3], [4]], *FIRST, verb="check", out=[[0.75e6]])
 expect("a number where there is none is refuted", status == 1 and "exact=nan" in out, out)
 status, out, _ = one("taylor", [[1]], KEYS, [[1], [2], [3], [4]], *FIRST, verb="check", out=[[np.nan]])
-expect("NaN there is certified", status == 0, out)
+expect("NaN there is certified, and the row is counted", status == 0 and "ill-posed-rows=1" in out, out)
 expect("a relu row without weight has no value, as has one of identity features",
        one("linear", [[1]], [[-1], [-2]], [[1], [2]], "--feature", "relu") == "nan" == one("linear", [[1]], [[1], [-1]], [[1], [2]]))
 ELU = ["--feature", "elu1", "--scale", "sqrt(1/2)"]
