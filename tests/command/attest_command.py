@@ -63,12 +63,12 @@ def run(*arguments, timeout=120, **settings):
     return r.returncode, r.stdout, r.stderr
 
 
-def check(*arguments, **settings):
-    """Runs attest check softmax with --json: (exit status, document or None, output, errors)."""
+def check(*arguments, kernel="softmax", **settings):
+    """Runs attest check KERNEL with --json: (exit status, document or None, output, errors)."""
     file = path("certificate.json")
     if os.path.exists(file):
         os.remove(file)
-    status, out, err = run("check", "softmax", *arguments, "--json", file, **settings)
+    status, out, err = run("check", kernel, *arguments, "--json", file, **settings)
     document = json.load(open(file)) if os.path.exists(file) else None
     return status, document, out, err
 

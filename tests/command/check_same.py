@@ -50,4 +50,25 @@ for name, q, k, v, dtype, noise in problems():
         expect(f"{name}: the same with {what}", other is not None and other_status == status and other_text == text and
                {**canonical(other), "cases": [{**c, "replay": 0} for c in other["cases"]]} ==
                {**canonical(first), "cases": [{**c, "replay": 0} for c in first["cases"]]}, err + text + other_text)
+
+def taylor(q, k, v, degree):
+    s = q @ np.swapaxes(k, -1, -2) / 4
+    w = np.tril(sum(s**m / np.prod(np.arange(1, m + 1)) for m in range(degree + 1)))
+    return (w @ v / w.sum(-1, keepdims=True)).astype(np.float32)
+
+
+q, k, v = (rng.standard_normal((2, 70, 16)).astype(np.float32) for _ in range(3))
+for degree, form, size in ((2, "direct", 1), (3, "recurrent", 1), (2, "chunked", 0.3), (2, "direct", 20), (1, "direct", 3)):
+    files = ["--q", save("q", np.float32(size) * q), "--k", save("k", k), "--v", save("v", v),
+             "--out", save("o", taylor(np.float32(size) * q, k, v, degree))]
+    args = [*files, "--degree", degree, "--form", form, "--scale", "1/4", "--causal", "top-left", "--arithmetic", "products=float32",
+            *sum((["--bound", b] for b in BOUNDS), [])]
+    status, first, text, err = check(*args, "--threads", 1, kernel="taylor")
+    expect(f"taylor {form} {size}: an answer", first is not None, err)
+    for what, extra, isa in (("5 threads", ["--threads", 5], None), ("baseline", [], "baseline"), ("AVX2", [], "avx2")):
+        environment = dict(os.environ, **({"ATTEST_ISA": isa} if isa else {}))
+        other_status, other, other_text, err = check(*args, *extra, env=environment, kernel="taylor")
+        expect(f"taylor {form} {size}: the same with {what}", other is not None and other_status == status and other_text == text and
+               {**canonical(other), "cases": [{**c, "replay": 0} for c in other["cases"]]} ==
+               {**canonical(first), "cases": [{**c, "replay": 0} for c in first["cases"]]}, err + text + other_text)
 done()
