@@ -206,6 +206,60 @@ START_TEST(counters_go_on_where_a_plain_float_sum_stalls) {
 }
 END_TEST
 
+static attest_verdict verdict_of(kernel_fixture *f, const char *bound) {
+  attest_error error;
+  ck_assert_int_eq(attest_problem_output(f->problem, "out", &f->out, &error), ATTEST_OK);
+  attest_certificate *certificate = attest_check(f->problem, bound, &error);
+  ck_assert_msg(certificate != NULL, "%s", error.message);
+  attest_verdict verdict = attest_certificate_verdict(certificate);
+  attest_certificate_free(certificate);
+  return verdict;
+}
+
+/* out of the last query by a state of plain float sums, token by token. */
+static void plain_recurrence(float *out, const taylor_plan *plan, const float *q, const float *k,
+                             const float *v, int64_t n) {
+  float state[SIZE * (DV + 1)] = {0}, phi[SIZE], sum[DV + 1] = {0};
+  const float *weight = plan->feature_weight;
+  for (int64_t j = 0; j < n; j++) {
+    taylor_monomials_f32(phi, plan->basis, k + j * D);
+    for (int b = 0; b < SIZE; b++)
+      for (int c = 0; c <= DV; c++)
+        state[b * (DV + 1) + c] += phi[b] * (c < DV ? v[j * DV + c] : 1);
+  }
+  taylor_monomials_f32(phi, plan->basis, q);
+  for (int b = 0; b < SIZE; b++)
+    for (int c = 0; c <= DV; c++)
+      sum[c] += weight[b] * phi[b] * state[b * (DV + 1) + c];
+  for (int c = 0; c < DV; c++)
+    out[c] = sum[c] / sum[DV];
+}
+
+/* 2^18 keys with values in [1, 3]: certified to a backward error of 2 in the forms that keep a
+ * state, refuted at 16 when the state is a plain sum. */
+START_TEST(long_contexts_are_certified_and_plain_sums_of_them_refuted) {
+  enum { N = 1 << 18 };
+  static const char *const forms[] = {"recurrent", "chunked"};
+  for (int i = 0; i < 2; i++) {
+    uint64_t seed = tests_seed();
+    kernel_spec spec = kernel_causal_spec(forms[i], "64", N, D, DV);
+    kernel_fixture f;
+    spec.nq = 1;
+    spec.offset = 2;
+    spec.params[1] = "bottom-right";
+    kernel_fixture_open(&f, &spec, ATTEST_FLOAT32, 0, &seed);
+    kernel_fixture_run(&f);
+    ck_assert_int_eq(verdict_of(&f, "backward<=2"), ATTEST_CERTIFIED);
+    taylor_plan *plan = plan_of(0);
+    plain_recurrence(f.out.data, plan, f.problem->input[INPUT_Q].data,
+                     f.problem->input[INPUT_K].data, f.problem->input[INPUT_V].data, N);
+    ck_assert_int_eq(verdict_of(&f, "backward<=16"), ATTEST_REFUTED);
+    taylor_plan_close(plan);
+    kernel_fixture_close(&f);
+  }
+}
+END_TEST
+
 /* 0.999 is no float: were it rounded, 3000 steps would cost hundreds of roundoffs. */
 START_TEST(decay_does_not_drift) {
   uint64_t seed = tests_seed();
@@ -276,6 +330,7 @@ void test_state(Suite *suite) {
   tcase_add_test(tc, merged_states_stay_within_the_bound_of_one_fold);
   tcase_add_test(tc, states_load_what_they_saved);
   tcase_add_test(tc, counters_go_on_where_a_plain_float_sum_stalls);
+  tcase_add_test(tc, long_contexts_are_certified_and_plain_sums_of_them_refuted);
   tcase_add_test(tc, decay_does_not_drift);
   tcase_add_test(tc, states_of_the_tensor_basis_read_the_same);
   suite_add_tcase(suite, tc);
