@@ -120,7 +120,9 @@ typedef struct {
   certify_subject_result *subjects;
   size_t input_count;
   certify_input *inputs;
-  char *replay;     /* a command that repeats this case; NULL: none */
+  char *replay;           /* a command that repeats this case; NULL: none */
+  size_t diagnosis_count; /* of a refuted output: lines for people (diagnose.h) */
+  char **diagnosis;
   int has_expected; /* a verdict other than certified may be what is expected */
   attest_verdict expected;
   int interrupted;

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "diagnose.h"
 #include "plan_internal.h"
 
 /* Everything that a case holds open. */
@@ -170,7 +171,10 @@ static attest_status compare(certify_case *result, const scene *s, const plan_su
     if (!status) certify_machine_returns(&machine, s->problem);
     compared.machine = &machine;
   }
-  return status ? status : certify_run(result, &compared, 1, how, error);
+  if (!status) status = certify_run(result, &compared, 1, how, error);
+  int surprises = !status && certify_case_verdict(result) == ATTEST_REFUTED &&
+                  !(c->has_expected && c->expected == ATTEST_REFUTED);
+  return surprises ? certify_diagnose(result, &compared, how, error) : status;
 }
 
 static attest_status add_digests(certify_case *result, const scene *s, attest_error *error) {

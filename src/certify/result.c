@@ -50,6 +50,9 @@ void certify_case_clear(certify_case *c) {
     free(c->inputs[i].name);
     free(c->inputs[i].file);
   }
+  for (size_t i = 0; i < c->diagnosis_count; i++)
+    free(c->diagnosis[i]);
+  free(c->diagnosis);
   free(c->subjects);
   free(c->param_names);
   free(c->param_texts);

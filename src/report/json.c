@@ -134,6 +134,12 @@ static json_t *case_of(const certify_case *c, const certify_subject_result *s) {
         json_pack("{s:o, s:o}", "reason", string_of(s->reason), "detail", string_of(s->detail)));
   if (c->has_expected)
     json_object_set_new(result, "expect", json_string(report_verdict_name(c->expected)));
+  if (c->diagnosis_count) {
+    json_t *lines = json_array();
+    for (size_t i = 0; i < c->diagnosis_count; i++)
+      json_array_append_new(lines, json_string(c->diagnosis[i]));
+    json_object_set_new(result, "diagnosis", lines);
+  }
   if (c->replay) json_object_set_new(result, "replay", string_of(c->replay));
   return result;
 }

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../certify/diagnose.h"
 #include "internal.h"
 #include "verbs.h"
 
@@ -156,6 +157,8 @@ static attest_status compare(certify_case *result, const verb_problem *p, const 
   how.context = progress_start("check", certify_pairs(p->problem));
   status = certify_run(result, &subject, 1, &how, error);
   progress_end(how.context);
+  if (!status && certify_case_verdict(result) == ATTEST_REFUTED)
+    status = certify_diagnose(result, &subject, &how, error);
   return status ? status : add_inputs(result, p, error);
 }
 

@@ -50,6 +50,8 @@ void verb_print_case(const certify_case *c, const verb_options *options, progres
   progress_hide(p);
   if (text) fputs(text, stdout);
   fflush(stdout);
+  for (size_t i = 0; i < c->diagnosis_count; i++)
+    fprintf(stderr, "attest: diagnosis: %s\n", c->diagnosis[i]);
   if (certify_case_verdict(c) == ATTEST_REFUTED && c->replay)
     fprintf(stderr, "attest: replay: %s\n", c->replay);
   free(text);
