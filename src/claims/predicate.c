@@ -76,8 +76,9 @@ static attest_status read_integers(predicate_range *r, const predicate *p, const
 
 static attest_status read_reals(predicate_range *r, const predicate *p, attest_error *error) {
   size_t length = strlen(r->text);
-  const char *comma = find_outside(r->text + 1, ","), *end = r->text + length - 1;
-  if (length < 3 || !comma || (*end != ']' && *end != ')'))
+  const char *comma = length < 3 ? NULL : find_outside(r->text + 1, ",");
+  const char *end = r->text + length - 1;
+  if (!comma || !strchr("([", *r->text) || !strchr(")]", *end))
     return attest_fail(
         error, ATTEST_ERR_INPUT,
         "range '%s': 0..40, 0..40 step 2, {1/2, 0.9}, '[0, 1]' or '(0, inf)' is wanted", r->text);

@@ -100,6 +100,7 @@ static const struct {
     {{"t", "0"}, "t = 0", "range '0'"},
     {{"t", ""}, "t = 0", "range ''"},
     {{"t", "[0, 1"}, "t = 0", "range '[0, 1'"},
+    {{"t", "0, 1]"}, "t = 0", "range '0, 1]'"},
     {{"t", "[0 1]"}, "t = 0", "range '[0 1]'"},
     {{"t", "[0, inf)"}, "exp(t) > 0", "an unbounded range"},
     {{"t", "[0, sqrt(2)]"}, "exp(t) > 0", "the ends must be rational"},
