@@ -130,7 +130,7 @@ static attest_status measure(line *l, int64_t n, int64_t support, int64_t quadra
   double s[FORMS][REPEATS], alone[REPEATS];
   attest_status status = head_open(&h, n, support, error);
   *l = (line){.n = (double)n};
-  int repeats = n > 65536 ? 1 : REPEATS;
+  int repeats = n >= 65536 ? 1 : REPEATS;
   for (int i = 0; i < repeats && !status; i++) {
     for (int form = 0; form < FORMS && !status; form++) {
       if ((form == DIRECT && n > quadratic) || (form == LOW_RANK && support)) continue;
@@ -196,7 +196,7 @@ static attest_status table(int64_t support, int quick, attest_error *error) {
   line lines[LINES];
   int count = 0;
   attest_status status = ATTEST_OK;
-  int64_t last = quick ? 16384 : 262144, quadratic = quick ? 16384 : 65536;
+  int64_t last = quick ? 16384 : 262144, quadratic = quick || support ? 16384 : 65536;
   if (support)
     printf("\ntoeplitz, %lld elements of W used; direct sums\n", (long long)support);
   else
@@ -215,7 +215,8 @@ static attest_status table(int64_t support, int quick, attest_error *error) {
 
 attest_status bench_toeplitz(int quick, attest_error *error) {
   printf("\ntoeplitz attention, d = %d, dv = %d, float32, exp to a relative %g, one thread:\n"
-         "milliseconds of CPU time, best of %d; / FFTW: beside as many transforms alone\n",
+         "milliseconds of CPU time, best of %d below n = 65536; / FFTW: beside as many transforms "
+         "alone\n",
          D, DV, EPS, REPEATS);
   attest_status status = ATTEST_OK;
   for (int64_t support = 0; support <= 4 && !status; support = support ? support * 2 : 1)

@@ -147,6 +147,101 @@ static double change_of_past(run *r, const toeplitz_fft_options *options, int64_
   return change;
 }
 
+/* A term x_1^a x_2^b of (x_1 + x_2)^t taken once instead of binom(t, a) times. */
+static double without_multinomials(double x1, double x2) {
+  double sum = 0, factorial = 1;
+  for (int t = 0; t <= 12; t++) {
+    if (t > 0) factorial *= t;
+    for (int a = 0; a <= t; a++)
+      sum += pow(x1, a) * pow(x2, t - a) / factorial;
+  }
+  return sum;
+}
+
+/* Attention whose weights are w(q_0 W_00 k_0, q_1 W_11 k_1), with W two diagonal elements. */
+static void two_term_attention(run *r, int sound) {
+  int64_t n = r->slice.nq;
+  const float *q = r->p.memory[0], *k = r->p.memory[1], *v = r->p.memory[2];
+  const double *w = r->p.memory[3];
+  for (int64_t i = 0; i < n; i++) {
+    double total = 0, sum[3] = {0};
+    for (int64_t j = 0; j < n; j++) {
+      const double *matrix = w + (i - j + n - 1) * 4;
+      double x1 = (double)q[2 * i] * matrix[0] * (double)k[2 * j];
+      double x2 = (double)q[2 * i + 1] * matrix[3] * (double)k[2 * j + 1];
+      double weight = sound ? exp(x1 + x2) : without_multinomials(x1, x2);
+      total += weight;
+      for (int c = 0; c < 3; c++)
+        sum[c] += weight * (double)v[3 * j + c];
+    }
+    for (int c = 0; c < 3; c++)
+      tensor_store(&r->slice.out, i * r->slice.out.stride[0] + c, sum[c] / total);
+  }
+}
+
+START_TEST(a_wrong_multinomial_is_refuted) {
+  uint64_t seed = tests_seed();
+  positions_spec s = spec_of("toeplitz", 24, 2, WEIGHTS_DENSE);
+  s.size = 1;
+  s.params[0] = "scale";
+  s.params[1] = "1";
+  run r = {0};
+  run_open(&r, &s, &seed);
+  double *w = r.p.memory[3];
+  for (int64_t i = 0; i < 47; i++)
+    w[4 * i + 1] = w[4 * i + 2] = 0;
+  for (int sound = 0; sound < 2; sound++) {
+    positions_run(&r.p, ATTEST_FLOAT32);
+    problem_slice_get(&r.slice, r.p.problem, 0);
+    two_term_attention(&r, sound);
+    ck_assert_int_eq(positions_verdict(&r.p, "backward<=16"),
+                     sound ? ATTEST_CERTIFIED : ATTEST_REFUTED);
+  }
+  run_close(&r);
+}
+END_TEST
+
+/* 2^18 positions, one element of W: rows here and there against direct sums in double. */
+START_TEST(quarter_of_a_million_positions) {
+  enum { N = 1 << 18 };
+  uint64_t seed = tests_seed();
+  attest_error error;
+  positions_spec s = spec_of("toeplitz", N, 2, WEIGHTS_ZERO);
+  run r = {0};
+  s.dv = 1;
+  s.params[0] = "causal";
+  s.params[1] = "top-left";
+  run_open(&r, &s, &seed);
+  double *w = r.p.memory[3];
+  for (int64_t i = 0; i < 2 * N - 1; i++)
+    w[4 * i + 1] = tests_uniform(&seed);
+  toeplitz_fft_options options = {.eps = 1e-11};
+  run_form(&r, &options, ATTEST_FLOAT64);
+  ck_assert_int_eq(r.report.support, 1);
+  ck_assert_int_eq(r.report.recomputed, 0);
+  void *work;
+  ck_assert_int_eq(toeplitz_enclose_open(&work, r.p.problem, &r.slice, WANT_OUT, &error),
+                   ATTEST_OK);
+  static const int64_t rows[] = {0, 1, 4095, 65536, 150001, N - 1};
+  double worst = 0;
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    double x, radius;
+    unsigned char class;
+    room_block block = {.row = rows[i],
+                        .rows = 1,
+                        .out = {.width = 1, .x = &x, .radius = &radius, .class = &class}};
+    toeplitz_enclose_rows(&block, work, WANT_OUT);
+    double allowed = r.radius[rows[i]] + radius + 0x1p-52 * fabs(x);
+    worst = fmax(worst, fabs(element(&r, rows[i], 0) - x) / allowed);
+  }
+  toeplitz_enclose_close(work);
+  printf("n = 2^18: %lld terms, %lld transforms, largest error/radius %.2g\n",
+         (long long)r.report.terms, (long long)r.report.transforms, worst);
+  ck_assert_double_lt(worst, 1);
+  run_close(&r);
+}
+END_TEST
+
 START_TEST(blocked_form_is_causal_bit_for_bit_and_one_transform_leaks_within_its_bound) {
   uint64_t seed = tests_seed();
   positions_spec s = spec_of("toeplitz", 300, 2, WEIGHTS_DENSE);
@@ -268,6 +363,8 @@ void test_fft(Suite *suite) {
   TCase *tc = tcase_create("fft");
   tcase_set_timeout(tc, 60);
   tcase_add_test(tc, fft_form_stays_within_its_radius_of_softmax);
+  tcase_add_test(tc, a_wrong_multinomial_is_refuted);
+  tcase_add_test(tc, quarter_of_a_million_positions);
   tcase_add_test(tc, blocked_form_is_causal_bit_for_bit_and_one_transform_leaks_within_its_bound);
   tcase_add_test(tc, rows_outside_the_range_or_with_open_denominators_are_computed_directly);
   tcase_add_test(tc, low_rank_form_stays_within_the_polynomials_error_of_softmax);
