@@ -95,7 +95,8 @@ void positions_draw(positions_spec *s, const char *kernel, uint64_t *seed) {
   s->d = sizes[tests_random(seed) % 5];
   s->dv = 1 + (int64_t)(tests_random(seed) % 9);
   s->dtype = draw >> 1 & 1 ? ATTEST_FLOAT64 : ATTEST_FLOAT32;
-  s->size = draw >> 2 & 1 ? 0.3 : 2;
+  static const double magnitudes[] = {0.3, 2, 2, 0.3, 1, 25, 1e-25, 0.01};
+  s->size = magnitudes[draw >> 20 & 7];
   s->positive = linear && draw >> 3 & 1;
   s->mask = (draw >> 4 & 3) == 0;
   s->weights = (positions_weights)(draw >> 6 & 3);

@@ -70,7 +70,7 @@ static void compare_row(tally *t, const problem_room *room, const attest_problem
     if (arb_is_finite(x + i) && arb_rel_accuracy_bits(x + i) > 150) {
       same_ball(balls.x + i, x + i, "x", 100);
       same_ball(balls.a + i, a + i, "A", 100);
-      same_ball(balls.s + i, s + i, "S", 100);
+      same_ball(balls.s + i, s + i, "S", enclosure_lower(s + i) > 1e-20 ? 100 : WORD_MIN);
     }
     if (c->block.out.radius[at] == INFINITY) {
       t->unknown++;
