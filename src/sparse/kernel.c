@@ -9,13 +9,14 @@
 /* ---- supports ---- */
 
 int sparse_support_open(sparse_support *support, int64_t n) {
-  size_t room = (size_t)n + SPARSE_LANES;
+  size_t room = (size_t)n + 2 * SPARSE_LANES;
   memset(support, 0, sizeof *support);
-  double *next = support->memory = malloc(room * (2 * sizeof *next + sizeof(int64_t)));
+  double *next = support->memory = malloc(room * (3 * sizeof *next + sizeof(int64_t)));
   if (!next) return 0;
   support->gap = next;
   support->weight = next + room;
-  support->key = (int64_t *)(next + 2 * room);
+  support->scratch = next + 2 * room;
+  support->key = (int64_t *)(next + 3 * room);
   return 1;
 }
 
@@ -97,10 +98,11 @@ static void finish_support(sparse_support *support, const sparse_pack *pack) {
       gap[i] = (support->largest - gap[i]) * pack->alpha_less.value;
     for (int64_t i = n; i < n + SPARSE_LANES; i++)
       gap[i] = 2;
-    support->sum =
-        n ? ISA_DISPATCH(sparse_solve_gaps)(weight, gap, n, pack->power.value,
-                                            pack->whole_power < 3 ? pack->whole_power : 0)
-          : 0;
+    support->sum = 0;
+    if (n)
+      support->sum =
+          ISA_DISPATCH(sparse_solve_gaps)(weight, support->scratch, gap, n, pack->power.value,
+                                          pack->whole_power, support->is_double);
     return;
   }
   if (rule == RULE_EXP || rule == RULE_TOP_EXP) {
@@ -144,6 +146,7 @@ static double cutoff(const sparse_pack *pack, double largest) {
                                const sparse_pack *pack) {                                          \
     support->largest = (double)ISA_DISPATCH(sparse_largest_##suffix)(s, n);                        \
     support->count = 0;                                                                            \
+    support->is_double = sizeof(real) == sizeof(double);                                           \
     support->sum = 0;                                                                              \
     if (support->largest == -INFINITY) return;                                                     \
     ISA_DISPATCH(sparse_gather_##suffix)(support, s, n, (real)cutoff(pack, support->largest));     \

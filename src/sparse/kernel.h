@@ -26,13 +26,17 @@ enum {
 
 /* w_j = [u - gap_j]_+^r with sum 1 up to rounding, for `keys` gaps >= 0 (some 0) followed by gaps
  * of 2 to a multiple of SPARSE_LANES; whole: r where it is 1 or 2. Returns the sum of w. */
-ISA_DECLARE(double, sparse_solve_gaps, (double *w, double *gap, int64_t keys, double r, int whole));
+ISA_DECLARE(double, sparse_solve_gaps,
+            (double *w, double *scratch, double *gap, int64_t keys, double r, int whole,
+             int is_double));
 
 /* The support of one row. */
 typedef struct {
   int64_t count;
   int64_t *key;
   double *gap, *weight; /* a multiple of SPARSE_LANES */
+  double *scratch;      /* likewise */
+  int is_double;        /* the accuracy that thresholds are solved to */
   double sum, largest;  /* of the weights; the largest score */
   void *memory;
 } sparse_support;

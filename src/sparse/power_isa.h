@@ -31,6 +31,20 @@ ISA_INLINE vd vd_log(vd x) {
   return vd_fma(n, vd_set1(EXP64_LN2_HI), vd_fma(n, vd_set1(EXP64_LN2_LO), log_f));
 }
 
+/* The same in float to about 2^-22 (1 + |log x|): for guesses. */
+ISA_INLINE vf vf_log(vf x) {
+  vfu bits = (vfu)x, root = (vfu)vf_set1(0x1.6a09e6p-1f);
+  vfu shifted = bits - root + ((vfu){0} + (UINT32_C(127) << 23));
+  vfi e = (vfi)(shifted >> 23) - ((vfi){0} + 127);
+  vf f = (vf)(bits - ((vfu)e << 23));
+  vf n = (vf)((vfu)vf_set1(0x1.8p23f) + (vfu)e) - vf_set1(0x1.8p23f);
+  vf z = (f - vf_set1(1)) / (f + vf_set1(1)), z2 = z * z;
+  vf s = vf_fma(z2, vf_set1(1.0f / 7), vf_set1(1.0f / 5));
+  s = vf_fma(s, z2, vf_set1(1.0f / 3));
+  vf log_f = vf_fma(z * z2, s, z);
+  return vf_fma(n, vf_set1(0x1.62e43p-1f), log_f + log_f);
+}
+
 /* y^r for y > 0 normal; 0 where that is below 2^-1020. */
 ISA_INLINE vd vd_power(vd y, double r) {
   vd x = vd_set1(r) * vd_log(y);
