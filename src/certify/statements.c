@@ -2,6 +2,7 @@
 /* The one place that knows which rooms make statements. */
 #include "statements.h"
 
+#include "../sparse/statements.h"
 #include "../taylor/statements.h"
 #include "../toeplitz/statements.h"
 
@@ -11,6 +12,7 @@ static const struct {
 } rooms[] = {
     {taylor_statements, &taylor_statement_count},
     {toeplitz_statements, &toeplitz_statement_count},
+    {sparse_statements, &sparse_statement_count},
 };
 enum { ROOMS = sizeof rooms / sizeof *rooms };
 

@@ -3,11 +3,12 @@
 #include <string.h>
 
 #include "../positivity/positivity.h"
+#include "../sparse/functions.h"
 #include "../toeplitz/functions.h"
 #include "expression.h"
 
 static const room_functions *const rooms[] = {&expression_functions, &positivity_functions,
-                                              &toeplitz_functions};
+                                              &toeplitz_functions, &sparse_functions};
 
 const room_functions *expression_room(size_t i) {
   return i < sizeof rooms / sizeof *rooms ? rooms[i] : NULL;
