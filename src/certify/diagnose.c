@@ -263,10 +263,9 @@ attest_status certify_diagnose(certify_case *result, const certify_subject *subj
     return ATTEST_OK;
   d.options.step = NULL;
   d.options.name = "diagnosis";
-  attest_status status = diagnose_rows(result, subject, error);
-  if (!status) status = bounds_of_out(&d);
+  attest_status status = bounds_of_out(&d);
   for (size_t i = 0; i < sizeof readings / sizeof *readings && !status; i++)
     if (!options->interrupted || !*options->interrupted) status = readings[i](&d);
   free(d.bounds.items);
-  return status;
+  return status ? status : diagnose_rows(result, subject, error);
 }

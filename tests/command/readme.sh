@@ -47,3 +47,44 @@ sed -n '/^```yaml$/,/^```$/p' "$top/README.md" | sed -n '/^claims:/,/^```$/p' | 
 expect "a number of another paper is refuted" 1 '^REFUTED claim=wavelengths .*60611.4771662610572608' \
   "$attest" claims transformer.yaml
 expect "another one holds" 1 '^HOLDS claim=peak-rate printed=7.0e-4 ' "$attest" claims transformer.yaml
+
+# block FIRST: the block of the README whose first line is FIRST.
+block() {
+  sed -n '/^```[a-z]/,/^```$/p' "$top/README.md" |
+    awk -v first="$1" '/^```[a-z]/ { getline; on = $0 == first } /^```$/ { on = 0 } on'
+}
+block '# kernel.py' >kernel.py
+expect "the command of the README groups heads wrongly, which is found" 1 \
+  '^attest: diagnosis: it certifies with interleaved heads' \
+  "$attest" check softmax --q q.npy --k k.npy --v v.npy --causal top-left --exec '/usr/bin/python3 kernel.py'
+expect "the C kernel compiles as the README says" 0 '' \
+  gcc -O2 -shared -fPIC -I"$top/src" "$top/data/examples/kernel.c" -o kernel.so -lm
+expect "... and certifies" 0 '^CERTIFIED .*subject=./kernel.so:attention ' \
+  "$attest" check softmax --q q.npy --k k.npy --v v.npy --causal top-left --library ./kernel.so:attention
+mkdir tests
+cat >tests/subject.py <<'END'
+import sys
+import numpy as np
+import json
+for line in sys.stdin:
+    folder = line.strip()
+    q, k, v = (np.load(f"{folder}/{n}.npy").astype(float) for n in "qkv")
+    problem = json.load(open(folder + "/problem.json"))
+    k, v = (np.repeat(x, q.shape[1] // x.shape[1], axis=1) for x in (k, v))
+    s = q @ k.swapaxes(-1, -2) * problem["doubles"]["scale"]
+    if problem["params"]["causal"] == "top-left":
+        s[..., ~np.tri(*s.shape[-2:], dtype=bool)] = -np.inf
+    p = np.exp(s - s.max(-1, keepdims=True))
+    np.save(folder + "/out.npy", (p / p.sum(-1, keepdims=True) @ v).astype("f4"))
+    print(0, flush=True)
+END
+block 'attest: 1' | sed 's/\[python3/[\/usr\/bin\/python3/' >plan.yaml
+expect "the plan of the README runs within its budget" 0 ' of 4192 cases (' "$attest" certify plan.yaml --time 5s
+block '# test_attention.py' >test_attention.py
+if /usr/bin/python3 -c 'import torch' 2>/dev/null; then
+  echo 'test_bfloat16()' >>test_attention.py
+  expect "the test of the README passes" 0 '' \
+    env PYTHONPATH="$top/data/python" ATTEST="$attest" /usr/bin/python3 test_attention.py
+fi
+expect "tolerances as in the README" 0 'rtol=2.4e-07, atol=1.6e-06' \
+  "$attest" tolerance softmax --n 1024 --d 64 --dtype float32 --causal top-left
