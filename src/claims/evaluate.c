@@ -38,9 +38,17 @@ static attest_status spend(const node *n, evaluator *ev) {
   return ATTEST_OK;
 }
 
-/* Large exact numbers cost more than one step. */
-static void spend_bits(const value *v, evaluator *ev) {
-  if (v->kind == VALUE_RATIONAL) ev->how->steps -= fmpq_height_bits(v->rational) / 64;
+/* What a value costs beyond one step: large exact numbers and lists take time and memory. */
+static long weight(const value *v) {
+  long cost = v->kind == VALUE_RATIONAL ? (long)(fmpq_height_bits(v->rational) / 64) : 0;
+  for (size_t i = 0; i < v->count; i++)
+    cost += 16 + weight(&v->items[i]);
+  return cost;
+}
+
+static attest_status spend_weight(const value *v, const node *n, evaluator *ev) {
+  ev->how->steps -= weight(v);
+  return ev->how->steps < 0 ? fail_at(n, ev, "this takes too long to evaluate") : ATTEST_OK;
 }
 
 static const char *kind_name(const value *v) {
@@ -82,7 +90,7 @@ static attest_status combine(value *a, const value *b, const node *n, size_t i, 
   else
     status = value_div(a, a, b, prec, ev->error);
   if (!status) status = value_check_size(a, ev->error);
-  spend_bits(a, ev);
+  if (!status) ev->how->steps -= weight(a);
   return at_column(n->columns[i], ev, status);
 }
 
@@ -106,7 +114,6 @@ static attest_status evaluate_power(value *result, const node *n, evaluator *ev)
   if (!status) {
     status = value_pow(result, result, &exponent, ev->how->prec, ev->error);
     if (!status) status = value_check_size(result, ev->error);
-    spend_bits(result, ev);
     status = at_column(n->column, ev, status);
   }
   value_clear(&exponent);
@@ -333,23 +340,22 @@ static attest_status evaluate_call(value *result, const node *n, evaluator *ev) 
   if (!status) {
     status = n->function->evaluate(result, arguments.items, n->count, ev->how->prec, ev->error);
     if (!status) status = value_check_size(result, ev->error);
-    spend_bits(result, ev);
     status = at_column(n->column, ev, status);
   }
   value_clear(&arguments);
   return status;
 }
 
-static attest_status evaluate(value *result, const node *n, evaluator *ev) {
-  attest_status status = spend(n, ev);
-  if (status) return status;
+static attest_status evaluate_node(value *result, const node *n, evaluator *ev) {
+  attest_status status;
   switch (n->kind) {
   case NODE_NUMBER:
     value_set_fmpq(result, n->number);
     return ATTEST_OK;
   case NODE_SLOT:
-    value_set(result, &ev->slots[n->slot]);
-    return ATTEST_OK;
+    status = spend_weight(&ev->slots[n->slot], n, ev); /* before the copy */
+    if (!status) value_set(result, &ev->slots[n->slot]);
+    return status;
   case NODE_PI:
   case NODE_E:
     set_constant(result, n->kind, ev->how->prec);
@@ -384,6 +390,13 @@ static attest_status evaluate(value *result, const node *n, evaluator *ev) {
     return evaluate_total(result, n, ev);
   }
   return ATTEST_OK;
+}
+
+static attest_status evaluate(value *result, const node *n, evaluator *ev) {
+  attest_status status = spend(n, ev);
+  if (!status) status = evaluate_node(result, n, ev);
+  if (!status && n->kind != NODE_SLOT) status = spend_weight(result, n, ev);
+  return status;
 }
 
 attest_status expression_evaluate(value *result, const expression *e, evaluation *how,

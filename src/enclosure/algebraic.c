@@ -136,6 +136,7 @@ static void pull_squares(fmpz_t s, fmpz_t t, const fmpz_t n) {
   fmpz_one(s);
   for (slong p = 2; p < 1000; p += p == 2 ? 1 : 2) {
     fmpz_set_si(square, p * p);
+    if (fmpz_cmp(square, t) > 0) break;
     while (fmpz_divisible(t, square)) {
       fmpz_divexact(t, t, square);
       fmpz_mul_si(s, s, p);

@@ -2,6 +2,8 @@
 /* Powers and square roots of values. */
 #include "value.h"
 
+#include <math.h>
+
 attest_status value_sqrt(value *result, const value *a, slong prec, attest_error *error) {
   if (value_sign(a) == -1)
     return attest_fail(error, ATTEST_ERR_INPUT, "square root of a negative number");
@@ -51,8 +53,8 @@ static int power_is_exact(const value *a, ulong n) {
   if (a->kind == VALUE_BALL) return 0;
   if (a->kind == VALUE_ALGEBRAIC) return n <= 4096;
   int whole = fmpz_is_one(fmpq_denref(a->rational)) || fmpz_is_pm1(fmpq_numref(a->rational));
-  double bits = (double)fmpq_height_bits(a->rational) * (double)n;
-  return bits <= (whole ? VALUE_BITS_MAX : VALUE_FRACTION_BITS);
+  double bits = whole ? fabs(log2_size(a)) : (double)fmpq_height_bits(a->rational);
+  return bits * (double)n <= (whole ? VALUE_BITS_MAX : VALUE_FRACTION_BITS);
 }
 
 static attest_status integer_power(value *result, const value *a, const fmpz_t n, slong prec,

@@ -136,6 +136,10 @@ static const struct {
     {"sum(k, 1, 1/2, k)", 12, "the bound must be an integer"},
     {"sum(k, 1, 10^30, k)", 13, "the bound is too large"},
     {"sum(i, 1, 10^4, sum(j, 1, 10^4, i*j))", 0, "too long"},
+    {"[[j for j in 1..10^5] for k in 1..10^5]", 0, "too long"},
+    {"let x = [k for k in 1..10^5] in [x for k in 1..10^5]", 0, "too long"},
+    {"let x = 2^(4*10^6) in [x for k in 1..10^5]", 0, "too long"},
+    {"[1e1000000 for k in 1..10^5]", 0, "too long"},
 };
 
 START_TEST(the_message_names_the_place_and_the_trouble) {

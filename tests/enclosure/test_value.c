@@ -112,6 +112,13 @@ START_TEST(the_zeros_of_one_polynomial_are_told_apart) {
   arb_set_str(x, "0.375 +/- 0.25", 64); /* the second one again, isolated otherwise */
   value_set_zero(&r, f, x, 0, PREC);
   ck_assert_int_eq(value_compare(&zero[1], &r, 64), 0);
+  /* isolating intervals that overlap, of different zeros: [-0.45, 1.35] and [1.25, 2] */
+  arb_set_str(x, "0.45 +/- 0.9", 64);
+  value_set_zero(&zero[0], f, x, 0, PREC);
+  arb_set_str(x, "1.625 +/- 0.375", 64);
+  value_set_zero(&zero[1], f, x, 0, PREC);
+  value_sub(&r, &zero[0], &zero[1], PREC);
+  ck_assert_int_eq(value_sign(&r), -1);
   for (int i = 0; i < 3; i++)
     value_clear(&zero[i]);
   value_clear(&r);
