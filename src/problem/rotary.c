@@ -142,6 +142,8 @@ void problem_rotary_sizes(double *size, const double *x, const problem_values *v
   for (int64_t m = 0; m < d / 2; m++) {
     int64_t a, b;
     problem_rotary_pair(&a, &b, values, d, m);
-    size[a] = size[b] = sqrt(x[a] * x[a] + x[b] * x[b]);
+    double large = fmax(fabs(x[a]), fabs(x[b])), small = fmin(fabs(x[a]), fabs(x[b]));
+    double ratio = large > 0 ? small / large : 0;
+    size[a] = size[b] = large * sqrt(1 + ratio * ratio);
   }
 }

@@ -44,9 +44,9 @@ void problem_rotary_phase(double cosine[2], double sine[2], const problem_rotary
 #define ROTARY_ROUNDING (2.75 * 0x1p-53)
 void problem_rotate(double *y, const double *x, const problem_rotary *rotary, int64_t position);
 
-/* size_a = size_b = |(x_a, x_b)|_2 for the components of every pair, within 2 u relative (2^-536
- * absolute): sum_a size_a(q) size_a(k) is the absolute score of MATH section 7, 2 |q_pair| |k_pair|
- * over the pairs. */
+/* size_a = size_b = |(x_a, x_b)|_2 for the components of every pair, within 4 u relative (below the
+ * normal numbers, 2^-1073): sum_a size_a(q) size_a(k) is the absolute score of MATH section 7, 2
+ * |q_pair| |k_pair| over the pairs. Infinite where the norm overflows. */
 void problem_rotary_sizes(double *size, const double *x, const problem_values *values, int64_t d);
 
 #endif

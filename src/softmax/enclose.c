@@ -128,6 +128,7 @@ void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, in
   if (pack->is_rotary)
     before += 3 * ROTARY_ROUNDING * products +
               (double)slice->d * 0x1p-1000 * scale * (1 + terms->query_norm + key);
+  if (pack->overflows) before = INFINITY;
   terms->product_error = before * inverse;
   terms->cap_error = 16 * 0x1p-53 * cap * inverse;
   if (pack->has_softcap && !(cap >= 0x1p-1000)) terms->cap_error = INFINITY;

@@ -137,6 +137,13 @@ static void set_value_scales(softmax_pack *pack, double *x) {
   if (!pack->is_double && largest > 0x1p64) pack->value_scale = ldexp(1, 64 - ilogb(largest));
 }
 
+static int all_finite(const double *x, int64_t n) {
+  int finite = 1;
+  for (int64_t i = 0; i < n; i++)
+    finite &= isfinite(x[i]) != 0;
+  return finite;
+}
+
 /* Puts rotated vectors in the place of q and k. */
 static attest_status rotate_slice(softmax_pack *pack, double *x, attest_error *error) {
   const problem_slice *slice = &pack->slice;
@@ -158,6 +165,9 @@ static attest_status rotate_slice(softmax_pack *pack, double *x, attest_error *e
     tensor_load(x, t, row * t->stride[0], d, t->stride[1]);
     problem_rotate(pack->rotated + i * d, x, rotary, position);
     problem_rotary_sizes(pack->query_size + i * d, x, values, d);
+    if (all_finite(x, d))
+      pack->overflows |=
+          !all_finite(pack->query_size + i * d, d) || !all_finite(pack->rotated + i * d, d);
   }
   problem_rotary_close(rotary);
   const int64_t shapes[2][2] = {{slice->nq, d}, {slice->nk, d}};

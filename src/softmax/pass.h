@@ -38,10 +38,10 @@ enum {
 typedef struct {
   const attest_problem *problem;
   problem_slice slice;
-  int is_rotary;
-  double *rotated;    /* q, k, sizes of q, sizes of k */
-  double *query_size; /* [nq][d], within rotated; NULL: |q| */
-  void *key_size;     /* as keys, of the sizes; NULL: |keys| */
+  int is_rotary, overflows; /* overflows: a finite vector is infinite once rotated */
+  double *rotated;          /* q, k, sizes of q, sizes of k */
+  double *query_size;       /* [nq][d], within rotated; NULL: |q| */
+  void *key_size;           /* as keys, of the sizes; NULL: |keys| */
   int is_double, condition;
   int64_t blocks;     /* of PASS_KEYS keys */
   int64_t dv_pad;     /* dv rounded up to 64 bytes */

@@ -120,16 +120,18 @@ static void finish_rows(toeplitz_fft_report *report, double *radius, attest_tens
   const double *ones = sums->sum + dv * nq;
   for (int64_t i = 0; i < nq; i++) {
     double bound = sums->bound[i] * (1 + 0x1p-10) + tiny, least = ones[i] - bound, most = 0;
-    int direct = !(pack->row_bound[i] <= report->b) || !(least > 0) || !isfinite(bound);
-    if (direct) fft_direct_row(row, scratch, pack, i);
-    for (int64_t c = 0; c < dv; c++) {
-      double x = direct ? row[c] : sums->sum[c * nq + i] / ones[i];
-      most = fmax(most, fabs(x));
-      tensor_store(out, i * out->stride[0] + c * out->stride[1], x);
+    int direct = !(pack->row_bound[i] <= report->b) || !(least > 0);
+    for (int64_t c = 0; c < dv && !direct; c++) {
+      row[c] = sums->sum[c * nq + i] / ones[i];
+      most = fmax(most, fabs(row[c]));
+      direct |= !isfinite(row[c]);
     }
+    double rounding = (bound * (pack->value_max + most) / least) * (1 + 0x1p-10) + 0x1p-52 * most;
+    direct |= !isfinite(rounding);
+    if (direct) fft_direct_row(row, scratch, pack, i);
+    for (int64_t c = 0; c < dv; c++)
+      tensor_store(out, i * out->stride[0] + c * out->stride[1], row[c]);
     report->recomputed += direct;
-    double rounding =
-        direct ? 0 : (bound * (pack->value_max + most) / least) * (1 + 0x1p-10) + 0x1p-52 * most;
     if (!direct) report->leak = fmax(report->leak, rounding);
     if (radius) radius[i] = direct ? INFINITY : rounding + report->polynomial_error;
   }

@@ -39,7 +39,7 @@ static void set_range(fft_pack *pack) {
   const problem_values *values = &pack->problem->values;
   int64_t offset = pack->slice->offset, right = values->window_right;
   if (values->causal != CAUSAL_NONE) right = 0;
-  pack->lo = right < 0 || right >= pack->nk ? -(pack->nk - 1) : -offset - right;
+  pack->lo = right < 0 || right >= pack->nq + pack->nk ? -(pack->nk - 1) : -offset - right;
   pack->hi = values->window_left < 0 || values->window_left >= pack->nq + pack->nk
                  ? pack->nq - 1
                  : values->window_left - offset;

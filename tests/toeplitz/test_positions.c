@@ -135,6 +135,64 @@ START_TEST(every_tier_contains_the_sums_of_the_definition) {
 }
 END_TEST
 
+/* Magnitudes at which squares, norms or rotated vectors overflow or underflow; scores of order 1.
+ */
+START_TEST(extreme_magnitudes_are_enclosed_or_left_to_the_balls) {
+  static const struct {
+    double size;
+    const char *scale;
+  } cases[] = {{1e160, "1e-320"}, {1e-170, "1e340"}, {7e307, "1e-615"},
+               {1e-300, "1e9"},   {1e-320, "1e300"}, {1e100, "1e-200"}};
+  uint64_t seed = tests_seed();
+  tally t = {0};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+    for (int pairs = 0; pairs < 2; pairs++) {
+      positions_spec spec = {.kernel = kernels[_i],
+                             .heads_q = 1,
+                             .heads_k = 1,
+                             .nq = 9,
+                             .nk = 12,
+                             .d = 4,
+                             .dv = 2,
+                             .dtype = ATTEST_FLOAT64,
+                             .params = {"scale", cases[i].scale},
+                             .size = cases[i].size,
+                             .positive = pairs};
+      positions p;
+      positions_open(&p, &spec, &seed);
+      compare_problem(&t, p.problem);
+      positions_close(&p);
+    }
+  ck_assert_int_gt(t.elements, t.unknown);
+}
+END_TEST
+
+/* Keys (x, -x) with x = 1.5e308 at positions 1 and 2 are finite, and infinite once rotated. */
+START_TEST(keys_that_overflow_when_rotated_are_left_to_the_balls) {
+  uint64_t seed = tests_seed();
+  tally t = {0};
+  positions_spec spec = {.kernel = kernels[_i],
+                         .heads_q = 1,
+                         .heads_k = 1,
+                         .nq = 1,
+                         .nk = 3,
+                         .d = 2,
+                         .dv = 2,
+                         .dtype = ATTEST_FLOAT64,
+                         .params = {"scale", "1e-8"},
+                         .size = 1e-300};
+  positions p;
+  positions_open(&p, &spec, &seed);
+  double *k = p.memory[1];
+  k[2] = k[4] = 1.5e308;
+  k[3] = k[5] = -1.5e308;
+  compare_problem(&t, p.problem);
+  ck_assert_int_eq(t.elements, 2);
+  ck_assert_int_eq(t.unknown, 2);
+  positions_close(&p);
+}
+END_TEST
+
 START_TEST(direct_kernels_are_certified) {
   uint64_t seed = tests_seed();
   for (int i = 0; i < 12; i++) {
@@ -282,6 +340,8 @@ void test_positions(Suite *suite) {
   TCase *tc = tcase_create("positions");
   tcase_set_timeout(tc, 60);
   tcase_add_loop_test(tc, every_tier_contains_the_sums_of_the_definition, 0, KERNELS);
+  tcase_add_loop_test(tc, extreme_magnitudes_are_enclosed_or_left_to_the_balls, 0, KERNELS);
+  tcase_add_loop_test(tc, keys_that_overflow_when_rotated_are_left_to_the_balls, 0, 2);
   tcase_add_loop_test(tc, direct_kernels_are_certified, 0, KERNELS);
   tcase_add_test(tc, toeplitz_with_rotations_is_rope_and_mutants_are_refuted);
   tcase_add_test(tc, zero_scores_of_rope_linear_are_not_a_number);
