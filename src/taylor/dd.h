@@ -15,14 +15,20 @@ typedef struct {
   int64_t row, lo, hi;
   taylor_dd scale;
   taylor_dd *inverse;  /* [degree + 1]: 1/m */
-  const double *query; /* [d] */
+  double *q_hi, *q_lo; /* [d, rounded up to 8]: f(q) */
   double *w_hi, *w_lo; /* [blocks * SUMS_KEYS]: weights, 0 where hidden */
   double *n_hi, *n_lo; /* [pad]: sum w u */
 } taylor_dd_row;
 
-/* Weights of the keys lo .. hi - 1, visibility apart. */
+/* Weights of the keys lo .. hi - 1, visibility and decay apart. */
 void taylor_dd_weights(taylor_dd_row *row);
-/* n from the weights. */
-void taylor_dd_sums(taylor_dd_row *row);
+/* n += sum of w_j values_j, first <= j < last; values have rows of `pad` elements. */
+void taylor_dd_sums(taylor_dd_row *row, const double *w_hi, const double *w_lo,
+                    const double *values, int64_t first, int64_t last);
+
+/* elu1 of n numbers, a multiple of 8, as double-doubles within 2^-97 relative; hi may be x. Numbers
+ * below TAYLOR_DD_LEAST are not served. */
+#define TAYLOR_DD_LEAST -600.0
+void taylor_dd_elu1(double *hi, double *lo, const double *x, int64_t n);
 
 #endif

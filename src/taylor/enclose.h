@@ -31,6 +31,7 @@ typedef struct {
   double *values;       /* [v, 1]: [blocks * SUMS_KEYS][pad] */
   double *value_max;    /* [columns] */
   double *power;        /* decay^n, n <= nq + nk; NULL without decay */
+  double *power_lo;     /* what it lacks to 2^-105 */
   double *inverse;      /* [degree + 1]: 1/m, rounded */
   double scale, scale_error;
   double feature_error; /* of f in unit roundoffs */
@@ -42,8 +43,11 @@ typedef struct {
   double *state_max;             /* [columns] */
   double state_max_all;          /* over all columns */
   double *factor;                /* [state_rows]: scale^m / beta! */
-  int unusable;                  /* a parameter out of range: no row has a finite radius */
-  int has_nonfinite;             /* somewhere in k or v */
+  double *factor_lo;             /* what it lacks to 2^-105 */
+  double *keys_dd;   /* elu1: f(k) as double-doubles, high parts packed like keys, then low parts */
+  int is_deep;       /* elu1: some feature is too small for double-doubles */
+  int unusable;      /* a parameter out of range: no row has a finite radius */
+  int has_nonfinite; /* somewhere in k or v */
   double feature_max; /* a bound of the largest feature of a key: (1 + max |k|)^P, max f(k) */
   double query_max;   /* the same of the queries, without the factors */
 } taylor_work;

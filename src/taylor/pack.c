@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "../enclosure/exp.h"
-#include "enclose.h"
+#include "dd.h"
 #include "row.h"
 
 static int64_t round_up(int64_t n, int64_t step) {
@@ -37,21 +37,39 @@ static void set_parameters(taylor_work *work) {
     work->unusable = 1;
 }
 
+/* Of parameters, so that products of many stay good to 2^-105. */
+enum { PREC = 256 };
+
+/* The middle of a ball as the sum of two doubles. */
+static void split(double *hi, double *lo, const arb_t x) {
+  arf_t rest;
+  arf_init(rest);
+  *hi = arf_get_d(arb_midref(x), ARF_RND_NEAR);
+  arf_set_d(rest, *hi);
+  arf_sub(rest, arb_midref(x), rest, ARF_PREC_EXACT, ARF_RND_DOWN);
+  *lo = arf_get_d(rest, ARF_RND_NEAR);
+  arf_clear(rest);
+}
+
 /* decay^n to the nearest double, 0 below 2^-900. */
 static int set_powers(taylor_work *work) {
   int64_t count = work->slice.nq + work->slice.nk + 2;
   if (!work->kind.has_decay) return 1;
-  if (!(work->power = zeros(count))) return 0;
+  work->power = zeros(count);
+  work->power_lo = zeros(count);
+  if (!work->power || !work->power_lo) return 0;
   arb_t decay, power;
   arb_init(decay);
   arb_init(power);
-  taylor_real_ball(decay, &work->problem->values.decay, 128);
+  taylor_real_ball(decay, &work->problem->values.decay, PREC);
   arb_one(power);
   for (int64_t n = 0; n < count; n++) {
-    double x = arf_get_d(arb_midref(power), ARF_RND_NEAR);
-    if (x < 0x1p-900) break;
-    work->power[n] = x;
-    arb_mul(power, power, decay, 128);
+    split(&work->power[n], &work->power_lo[n], power);
+    if (work->power[n] < 0x1p-900) {
+      work->power[n] = work->power_lo[n] = 0;
+      break;
+    }
+    arb_mul(power, power, decay, PREC);
   }
   arb_clear(decay);
   arb_clear(power);
@@ -93,6 +111,8 @@ static void pack_keys(taylor_work *work, double *x, double *largest) {
       double f = taylor_feature(work->kind.feature, x[a]);
       work->keys[at + a * SUMS_PANEL] = f;
       raise_to(largest, f);
+      work->is_deep |= work->kind.feature == FEATURE_ELU1 && x[a] < TAYLOR_DD_LEAST;
+      if (work->keys_dd) work->keys_dd[at + a * SUMS_PANEL] = x[a];
     }
   }
 }
@@ -135,8 +155,11 @@ static attest_status set_factors(taylor_work *work, attest_error *error) {
   fmpz_t multinomial;
   int64_t rows = work->state_rows;
   if (work->kind.degree < 0) {
+    arb_init(scale);
+    taylor_real_ball(scale, &work->problem->values.scale, PREC);
     for (int64_t a = 0; a < rows; a++)
-      work->factor[a] = work->scale;
+      split(&work->factor[a], &work->factor_lo[a], scale);
+    arb_clear(scale);
     return ATTEST_OK;
   }
   attest_status status = taylor_basis_open(&work->basis, work->slice.d, work->kind.degree, error);
@@ -144,17 +167,17 @@ static attest_status set_factors(taylor_work *work, attest_error *error) {
   arb_init(scale);
   arb_init(power);
   fmpz_init(multinomial);
-  taylor_real_ball(scale, &work->problem->values.scale, 128);
+  taylor_real_ball(scale, &work->problem->values.scale, PREC);
   for (int64_t m = 0; m <= work->kind.degree; m++) {
-    arb_pow_ui(power, scale, (ulong)m, 128);
+    arb_pow_ui(power, scale, (ulong)m, PREC);
     for (int64_t i = 2; i <= m; i++)
-      arb_div_ui(power, power, (ulong)i, 128);
+      arb_div_ui(power, power, (ulong)i, PREC);
     for (int64_t b = work->basis->start[m]; b < work->basis->start[m + 1]; b++) {
       arb_t factor;
       arb_init(factor);
       fmpz_set_si(multinomial, work->basis->multinomial[b]);
-      arb_mul_fmpz(factor, power, multinomial, 128);
-      work->factor[b] = arf_get_d(arb_midref(factor), ARF_RND_NEAR);
+      arb_mul_fmpz(factor, power, multinomial, PREC);
+      split(&work->factor[b], &work->factor_lo[b], factor);
       if (!in_range(work->factor[b], 60) || (work->factor[b] == 0 && work->scale != 0))
         work->unusable = 1;
       arb_clear(factor);
@@ -174,7 +197,8 @@ static attest_status pack_state(taylor_work *work, attest_error *error) {
   work->state_values = zeros(work->state_pad * work->pad);
   work->state_max = zeros(work->columns);
   work->factor = zeros(work->state_rows);
-  if (!work->state_values || !work->state_max || !work->factor)
+  work->factor_lo = zeros(work->state_rows);
+  if (!work->state_values || !work->state_max || !work->factor || !work->factor_lo)
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: a state of %lld rows",
                        (long long)work->state_rows);
   for (int64_t b = 0; b < work->state_rows; b++)
@@ -196,10 +220,13 @@ void taylor_enclose_close(void *closed) {
   free(work->values);
   free(work->value_max);
   free(work->power);
+  free(work->power_lo);
   free(work->inverse);
   free(work->state_values);
   free(work->state_max);
   free(work->factor);
+  free(work->factor_lo);
+  free(work->keys_dd);
   taylor_basis_close(work->basis);
   free(work);
 }
@@ -211,6 +238,7 @@ static int allocate(taylor_work *work) {
     return 0;
   work->keys = zeros(key_elements);
   work->values = zeros(value_elements);
+  if (work->kind.feature == FEATURE_ELU1 && !(work->keys_dd = zeros(2 * key_elements))) return 0;
   work->value_max = zeros(work->columns);
   return work->keys && work->values && work->value_max && set_powers(work) && set_inverses(work);
 }
@@ -239,6 +267,9 @@ attest_status taylor_enclose_open(void **result, const attest_problem *problem,
     set_parameters(work);
     pack_keys(work, x, &key_max);
     pack_values(work, x);
+    if (work->keys_dd)
+      taylor_dd_elu1(work->keys_dd, work->keys_dd + work->blocks * SUMS_KEYS * slice->d,
+                     work->keys_dd, work->blocks * SUMS_KEYS * slice->d);
     double query_max = largest_query(work, x);
     work->tiny = 0x1p-900 * (1 + fabs(work->scale)) * (1 + key_max) * (1 + query_max);
     if (!(work->tiny <= 0x1p-300)) work->unusable = 1;
