@@ -77,7 +77,7 @@ static const layer_case layer_cases[] = {
      "causal=top-left degree=4 scale=1/2 form=chunked chunk=256"},
     {"taylor", "odd", 1, LAYER_PLAIN, "causal=top-left degree=3"},
     {"linear", "identity", 2, LAYER_PLAIN, "causal=top-left normalize=none"},
-    {"linear", "relu", 3, LAYER_PLAIN, "causal=top-left feature=relu eps=1e-6"},
+    {"linear", "elu1", 3, LAYER_PLAIN, "causal=top-left feature=elu1 eps=1e-6"},
     {"rope-softmax", "bare", 0, LAYER_BARE, "causal=top-left window=31,0"},
     {"rope-linear", "bare", 1, LAYER_BARE, "causal=top-left normalize=none"},
     {"sparsemax", "sparsemax", 0, LAYER_PLAIN, "causal=top-left sliding-window=80"},
