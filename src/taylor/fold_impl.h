@@ -155,17 +155,28 @@ static void NAME(features_along)(REAL *phi, REAL *mono, const taylor_plan *plan,
 /* ---- folding keys into the state ---------------------------------------------------------------
  */
 
-/* (hi + lo) <- (hi + lo) + d: DWPlusFP. */
+/* (hi + lo) <- (hi + lo) + y: DWPlusFP. */
+ISA_INLINE void NAME(join_vector)(REAL *hi, REAL *lo, VEC y) {
+  VEC x = OP(load)(hi), s = x + y, back = s - x;
+  VEC error = (x - (s - back)) + (y - back);
+  error += OP(load)(lo);
+  VEC z = s + error;
+  OP(store)(hi, z);
+  OP(store)(lo, error - (z - s));
+}
+
 ISA_INLINE void NAME(join)(REAL *hi, REAL *lo, const REAL *d, int64_t n) {
-  for (int64_t i = 0; i < n; i += LANES) {
-    VEC x = OP(load)(hi + i), y = OP(load)(d + i);
-    VEC s = x + y, back = s - x;
-    VEC error = (x - (s - back)) + (y - back);
-    error += OP(load)(lo + i);
-    VEC z = s + error;
-    OP(store)(hi + i, z);
-    OP(store)(lo + i, error - (z - s));
-  }
+  for (int64_t i = 0; i < n; i += LANES)
+    NAME(join_vector)(hi + i, lo + i, OP(load)(d + i));
+}
+
+/* (hi + lo) <- (hi + lo) + phi[b] v[c]: a fold of one key. */
+static void NAME(join_key)(NAME(taylor_state) * state, const REAL *phi, const REAL *v) {
+  int64_t pad = state->plan->dv_pad;
+  for (int64_t b = 0; b < state->plan->size; b++)
+    for (int64_t c = 0; c < pad; c += LANES)
+      NAME(join_vector)
+  (state->hi + b * pad + c, state->lo + b * pad + c, OP(set1)(phi[b]) * OP(load)(v + c));
 }
 
 /* (hi + lo) <- (hi + lo)(a + b): DWTimesDW2. */
@@ -213,35 +224,37 @@ static void NAME(features_of_keys)(NAME(taylor_state) * state, const NAME(taylor
     }
 }
 
-/* Joins the chains over the keys of phi_j[b] v_j[c] and the sums of phi_j[b]; phi_j[b] stands at
- * b row + j. */
-static void NAME(fold_features)(NAME(taylor_state) * state, const NAME(taylor_block) * keys,
-                                int64_t row) {
+/* Joins the chains over the keys of phi_j[b] v_j[c]; the features stand side by side by key. */
+static void NAME(join_keys)(NAME(taylor_state) * state, const NAME(taylor_block) * keys) {
   const taylor_plan *plan = state->plan;
   int64_t pad = plan->dv_pad;
   for (int64_t b = 0; b < plan->size; b += TILE_ROWS) {
     int64_t rows = plan->size - b < TILE_ROWS ? plan->size - b : TILE_ROWS;
     NAME(product)
-    (state->sum, pad, state->phi + (plan->first + b) * row, row, 1, keys->value, keys->value_stride,
-     keys->count, 0, rows, pad / LANES);
+    (state->sum, pad, state->phi + (plan->first + b) * TAYLOR_STRIDE, TAYLOR_STRIDE, 1, keys->value,
+     keys->value_stride, keys->count, 0, rows, pad / LANES);
     NAME(join)(state->hi + b * pad, state->lo + b * pad, state->sum, rows * pad);
   }
-  if (!plan->has_norm) return;
-  for (int64_t b = 0; b < plan->basis->size; b++)
-    state->sum[b] = row == 1 ? state->phi[b] : NAME(sum_along)(state->phi + b * row, keys->count);
-  NAME(join)(state->norm, state->norm_lo, state->sum, plan->stride);
 }
 
 void ISA(NAME(taylor_state_fold))(NAME(taylor_state) * state, const NAME(taylor_block) * keys);
 void ISA(NAME(taylor_state_fold))(NAME(taylor_state) * state, const NAME(taylor_block) * keys) {
   const taylor_plan *plan = state->plan;
+  const REAL *norm = state->phi;
   if (keys->count == 0) return;
-  if (keys->count == 1)
-    NAME(features_along)(state->phi, NULL, plan, keys->row, NULL);
-  else
-    NAME(features_of_keys)(state, keys);
   if (plan->power) NAME(decay_state)(state, keys->count);
-  NAME(fold_features)(state, keys, keys->count == 1 ? 1 : TAYLOR_STRIDE);
+  if (keys->count == 1) {
+    NAME(features_along)(state->phi, NULL, plan, keys->row, NULL);
+    NAME(join_key)(state, state->phi + plan->first, keys->value);
+  } else {
+    NAME(features_of_keys)(state, keys);
+    NAME(join_keys)(state, keys);
+    norm = state->sum;
+    for (int64_t b = 0; b < plan->stride; b++)
+      state->sum[b] =
+          b < plan->basis->size ? NAME(sum_along)(state->phi + b * TAYLOR_STRIDE, keys->count) : 0;
+  }
+  if (plan->has_norm) NAME(join)(state->norm, state->norm_lo, norm, plan->stride);
   state->keys += keys->count;
 }
 

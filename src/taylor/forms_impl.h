@@ -101,21 +101,16 @@ static int NAME(finish_rows)(NAME(taylor_rows) * work, NAME(run) * run, int64_t 
   return trouble ? -1 : 0;
 }
 
-/* Rows row .. end - 1, in blocks of TAYLOR_BLOCK. */
-static attest_status NAME(run_rows)(NAME(run) * run, int64_t row, int64_t end,
-                                    attest_error *error) {
+/* Blocks of TAYLOR_BLOCK rows of row .. end - 1 by several threads. */
+static int NAME(run_blocks)(NAME(run) * run, int64_t row, int64_t end, int *memory) {
   int64_t blocks = (end - row + TAYLOR_BLOCK - 1) / TAYLOR_BLOCK;
-  int trouble = 0, memory = 0;
-  if (blocks == 1) {
-    run->work.rows = end - row;
-    trouble = NAME(finish_rows)(&run->work, run, row);
-  }
-#pragma omp parallel if (blocks > 1) reduction(| : trouble, memory)
-  if (blocks > 1) {
+  int trouble = 0, lacking = 0;
+#pragma omp parallel reduction(| : trouble, lacking)
+  {
     NAME(taylor_rows) work;
     attest_error mine;
     int ready = NAME(taylor_rows_open)(&work, run->plan, &mine) == ATTEST_OK;
-    memory |= !ready;
+    lacking |= !ready;
 #pragma omp for schedule(dynamic)
     for (int64_t b = blocks - 1; b >= 0; b--) {
       int64_t first = row + b * TAYLOR_BLOCK;
@@ -124,6 +119,20 @@ static attest_status NAME(run_rows)(NAME(run) * run, int64_t row, int64_t end,
       trouble |= NAME(finish_rows)(&work, run, first);
     }
     NAME(taylor_rows_close)(&work);
+  }
+  *memory = lacking;
+  return trouble;
+}
+
+/* Rows row .. end - 1. */
+static attest_status NAME(run_rows)(NAME(run) * run, int64_t row, int64_t end,
+                                    attest_error *error) {
+  int trouble, memory = 0;
+  if (end - row <= TAYLOR_BLOCK) {
+    run->work.rows = end - row;
+    trouble = NAME(finish_rows)(&run->work, run, row);
+  } else {
+    trouble = NAME(run_blocks)(run, row, end, &memory);
   }
   if (memory)
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: the features of %d rows",
@@ -159,16 +168,26 @@ static attest_status NAME(fold_chunk)(NAME(run) * run, attest_error *error) {
   return ATTEST_OK;
 }
 
-/* First row from `row` on that sees more than the keys below `key`. */
+/* Whether row i sees no key from `key` on. */
+static int NAME(is_below)(const NAME(run) * run, int64_t i, int64_t key) {
+  int64_t lo, hi;
+  problem_visible_range(&lo, &hi, run->problem, run->slice, i);
+  return hi <= key;
+}
+
+/* First row from `row` on that sees more than the keys below `key`: in strides that double, as it
+ * is often near, then by bisection. */
 static int64_t NAME(rows_until)(const NAME(run) * run, int64_t row, int64_t key) {
-  int64_t below = row, above = run->slice->nq, lo, hi;
+  int64_t below = row, above = run->slice->nq, step = 1;
+  for (; below + step <= above && NAME(is_below)(run, below + step - 1, key); step *= 2)
+    below += step;
+  if (below + step < above) above = below + step;
   while (below < above) {
     int64_t middle = below + (above - below) / 2;
-    problem_visible_range(&lo, &hi, run->problem, run->slice, middle);
-    if (hi > key)
-      above = middle;
-    else
+    if (NAME(is_below)(run, middle, key))
       below = middle + 1;
+    else
+      above = middle;
   }
   return below;
 }
