@@ -34,7 +34,7 @@ room_machine sparse_machine(attest_dtype dtype) {
                         .accumulate = work,
                         .result = dtype,
                         .result_lse = dtype,
-                        .block = 32, /* SPARSE_CHAIN */
+                        .block = 16, /* SPARSE_CHAIN */
                         .exp_error = 2,
                         .builtin = 1};
 }

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "../enclosure/exp.h"
+#include "../enclosure/interval.h"
 
 /* ---- supports ---- */
 
@@ -25,15 +26,22 @@ void sparse_support_close(sparse_support *support) {
   support->memory = NULL;
 }
 
-/* On SPARSE_LANES interleaved chains and a tree. */
+/* On SPARSE_LANES interleaved chains of SPARSE_CHAIN keys and a tree; what adding these rounds away
+ * is kept. */
 static double lane_sum(const double *x, int64_t n) {
-  double lane[SPARSE_LANES] = {0};
-  for (int64_t i = 0; i < n; i++)
-    lane[i % SPARSE_LANES] += x[i];
-  for (int step = SPARSE_LANES / 2; step; step /= 2)
-    for (int i = 0; i < step; i++)
-      lane[i] += lane[i + step];
-  return lane[0];
+  double total = 0, lost = 0;
+  for (int64_t i = 0; i < n; i += SPARSE_LANES * SPARSE_CHAIN) {
+    double lane[SPARSE_LANES] = {0};
+    for (int64_t k = i; k < n && k < i + SPARSE_LANES * SPARSE_CHAIN; k++)
+      lane[(k - i) % SPARSE_LANES] += x[k];
+    for (int step = SPARSE_LANES / 2; step; step /= 2)
+      for (int k = 0; k < step; k++)
+        lane[k] += lane[k + step];
+    double sum = total + lane[0];
+    lost += enclosure_sum_error(sum, total, lane[0]);
+    total = sum;
+  }
+  return total + lost;
 }
 
 /* The k-th largest of x, 1 <= k <= n, by Hoare's selection; x is reordered. */
@@ -98,11 +106,9 @@ static void finish_support(sparse_support *support, const sparse_pack *pack) {
       gap[i] = (support->largest - gap[i]) * pack->alpha_less.value;
     for (int64_t i = n; i < n + SPARSE_LANES; i++)
       gap[i] = 2;
-    support->sum = 0;
-    if (n)
-      support->sum =
-          ISA_DISPATCH(sparse_solve_gaps)(weight, support->scratch, gap, n, pack->power.value,
-                                          pack->whole_power, support->is_double);
+    if (n) ISA_DISPATCH(sparse_solve_gaps)
+    (weight, support->scratch, gap, n, pack->power.value, pack->whole_power, support->is_double);
+    support->sum = lane_sum(weight, n);
     return;
   }
   if (rule == RULE_EXP || rule == RULE_TOP_EXP) {

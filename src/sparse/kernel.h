@@ -21,7 +21,7 @@ enum {
   SPARSE_LANES = 8,        /* interleaved chains of sums in double */
   SPARSE_ROWS = TILE_ROWS, /* rows a block of scores */
   SPARSE_PANEL = 64,       /* keys a packed panel */
-  SPARSE_CHAIN = 32        /* keys a chain of fused operations in out */
+  SPARSE_CHAIN = 16        /* keys a chain of fused operations in out */
 };
 
 /* w_j = [u - gap_j]_+^r with sum 1 up to rounding, for `keys` gaps >= 0 (some 0) followed by gaps

@@ -69,14 +69,25 @@ void ISA(NAME(sparse_gather))(sparse_support *support, const REAL *s, int64_t n,
   support->count = count;
 }
 
-/* out = back sum p v, p = w / sum w, over `width` vectors of components. */
+/* total + lost <- total + lost + x, a component each: sums of blocks do not round. */
+ISA_INLINE void NAME(add_block)(double *total, double *lost, const REAL *x, int n) {
+  for (int c = 0; c < n; c++) {
+    double sum = total[c] + (double)x[c], part = sum - total[c];
+    lost[c] += (total[c] - (sum - part)) + ((double)x[c] - part);
+    total[c] = sum;
+  }
+}
+
+/* out = back sum p v, p = w / sum w, over `width` vectors of components: chains of SPARSE_CHAIN
+ * keys, as many chains a block, blocks in double. */
 ISA_INLINE void NAME(combine)(REAL *out, const sparse_support *support, const REAL *values,
                               int64_t dv_pad, REAL back, const int width) {
-  double share = 1 / support->sum;
-  VEC total[4], chain[4];
+  double total[4 * LANES] = {0}, lost[4 * LANES] = {0}, share = 1 / support->sum;
+  REAL lane[4 * LANES];
+  VEC block[4], chain[4];
 #pragma GCC unroll 4
   for (int v = 0; v < width; v++)
-    total[v] = chain[v] = (VEC){0};
+    block[v] = chain[v] = (VEC){0};
   for (int64_t i = 0; i < support->count; i++) {
     const REAL *value = values + support->key[i] * dv_pad;
     VEC w = OP(set1)((REAL)(support->weight[i] * share));
@@ -86,13 +97,19 @@ ISA_INLINE void NAME(combine)(REAL *out, const sparse_support *support, const RE
     if ((i + 1) % SPARSE_CHAIN && i + 1 < support->count) continue;
 #pragma GCC unroll 4
     for (int v = 0; v < width; v++) {
-      total[v] += chain[v];
+      block[v] += chain[v];
       chain[v] = (VEC){0};
     }
-  }
+    if ((i + 1) % (SPARSE_CHAIN * SPARSE_CHAIN) && i + 1 < support->count) continue;
 #pragma GCC unroll 4
-  for (int v = 0; v < width; v++)
-    OP(store)(out + v * LANES, total[v] * OP(set1)(back));
+    for (int v = 0; v < width; v++) {
+      OP(store)(lane + v * LANES, block[v]);
+      block[v] = (VEC){0};
+    }
+    NAME(add_block)(total, lost, lane, width * LANES);
+  }
+  for (int c = 0; c < width * LANES; c++)
+    out[c] = (REAL)((total[c] + lost[c]) * (double)back);
 }
 
 void ISA(NAME(sparse_combine))(REAL *out, const sparse_support *support, const REAL *values,
