@@ -8,15 +8,14 @@
 #include <flint/fmpq_poly.h>
 #include <flint/fmpz_poly.h>
 #include <flint/fmpz_poly_factor.h>
+#include <flint/fmpz_vec.h>
 
 #if __FLINT_RELEASE >= 30000
 #include <flint/acb.h>
-#include <flint/arb_calc.h>
 #include <flint/arb_fmpz_poly.h>
 #include <flint/arb_poly.h>
 #else
 #include <acb.h>
-#include <arb_calc.h>
 #include <arb_fmpz_poly.h>
 #include <arb_poly.h>
 #endif

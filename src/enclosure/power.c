@@ -38,9 +38,12 @@ static double log2_size(const value *a) {
 /* a^n for n >= 0 where the result is kept exactly. */
 static void power_by_squaring(value *result, const value *a, ulong n, slong prec) {
   value power;
+  int bits = 0;
   value_init(&power);
   value_set_si(&power, 1);
-  for (int bit = (int)FLINT_BIT_COUNT(n) - 1; bit >= 0; bit--) {
+  while (n >> bits)
+    bits++;
+  for (int bit = bits - 1; bit >= 0; bit--) {
     value_mul(&power, &power, &power, prec);
     if (n >> bit & 1) value_mul(&power, &power, a, prec);
   }
