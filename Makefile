@@ -66,7 +66,7 @@ LIB_OBJECTS = $(call obj,$(LIB_SOURCES)) $(isa_obj)
 
 # ---- goals -----------------------------------------------------------------------------------
 .PHONY: all deps deps-clang deps-peers certify check unit command bench install uninstall
-.PHONY: format format-check clean help FORCE
+.PHONY: fuzz format format-check clean help FORCE
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
 
@@ -159,6 +159,27 @@ $(BUILD)/run-tests: $(call obj,$(TEST_SOURCES) $(TEST_SUPPORT)) $(BUILD)/libatte
 -include $(patsubst %.o,%.d,$(LIB_OBJECTS) \
   $(call obj,$(CMD_SOURCES) $(TEST_SOURCES) $(TEST_SUPPORT)))
 
+# ---- fuzzing ---------------------------------------------------------------------------------
+# libFuzzer comes with clang. The seeds are in tests/fuzz/seeds; what is found stays in $(FUZZ).
+FUZZ = build-fuzz
+SECONDS ?= 600
+FUZZ_BUILD = $(MAKE) --no-print-directory CC=clang BUILD=$(FUZZ) isa_baseline=-O1 \
+  isa_avx2='-O1 -mavx2 -mfma -mf16c' CFLAGS='-O1 -g -fno-omit-frame-pointer \
+  -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all'
+
+fuzz: ## fuzz the parsers of tensor files, YAML and JSON under sanitizers (SECONDS=600 each)
+	@$(FUZZ_BUILD) $(FUZZ)/fuzz_tensor $(FUZZ)/fuzz_text
+	@tests/fuzz/seeds $(FUZZ)/seeds
+	@for target in tensor text; do \
+	  mkdir -p $(FUZZ)/corpus_$$target; \
+	  $(FUZZ)/fuzz_$$target -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=4096 \
+	    -max_len=65536 -artifact_prefix=$(FUZZ)/ -print_final_stats=1 $(FUZZ)/corpus_$$target \
+	    $(FUZZ)/seeds/$$target || exit 1; \
+	done
+
+$(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libattest.a
+	$(call quiet,LINK,$@)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
+
 # ---- installing ------------------------------------------------------------------------------
 VERSION = $(shell sed -n 's/.*ATTEST_VERSION "\(.*\)"/\1/p' src/attest.h)
 DEST = $(DESTDIR)$(PREFIX)
@@ -187,7 +208,7 @@ format-check: ## fail when a source is not laid out as clang-format would
 	@clang-format --dry-run --Werror $(FORMATTED)
 
 clean: ## remove all that was built
-	rm -rf build build-san $(BUILD)
+	rm -rf build build-san build-fuzz $(BUILD)
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

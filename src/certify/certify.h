@@ -137,7 +137,8 @@ attest_verdict certify_case_verdict(const certify_case *c);
  * certified case was expected to be something else. */
 attest_verdict certify_case_outcome(const certify_case *c);
 attest_verdict certify_worse(attest_verdict a, attest_verdict b);
-/* Notes an input: the digest of `file`, or, with file NULL, of the elements of `tensor`. */
+/* Notes an input: the digest of `file`, or, with file NULL or one that holds several tensors, of
+ * the elements of `tensor`: what is not compared is not read. */
 attest_status certify_case_input(certify_case *c, const char *name, const tensor_file *file,
                                  const attest_tensor *tensor, attest_error *error);
 

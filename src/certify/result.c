@@ -87,8 +87,9 @@ attest_status certify_case_input(certify_case *c, const char *name, const tensor
       (certify_input){.name = strdup(name), .file = file ? strdup(tensor_file_path(file)) : NULL};
   if (!input->name || (file && !input->file))
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  return file ? tensor_file_sha256(input->sha256, file, error)
-              : digest(input->sha256, tensor, error);
+  return file && (!tensor || tensor_file_count(file) == 1)
+             ? tensor_file_sha256(input->sha256, file, error)
+             : digest(input->sha256, tensor, error);
 }
 
 /* ---- the worst element ---- */

@@ -126,8 +126,12 @@ static void step(void *context, int64_t pairs) {
 
 static attest_status add_inputs(certify_case *c, const verb_problem *p, attest_error *error) {
   attest_status status = ATTEST_OK;
-  for (size_t i = 0; i < p->tensor_count && !status; i++)
-    status = certify_case_input(c, p->tensors[i].name, p->tensors[i].file, NULL, error);
+  for (size_t i = 0; i < p->tensor_count && !status; i++) {
+    const verb_tensor *t = &p->tensors[i];
+    status = certify_case_input(
+        c, t->name, t->file,
+        t->is_output ? &p->problem->output[t->index] : &p->problem->input[t->index], error);
+  }
   return status;
 }
 

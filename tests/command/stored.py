@@ -2,7 +2,9 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """Stored outputs in npz (stored, deflated, ZIP64) and in files without a header; archives that are damaged."""
 import io
+import json
 import os
+import resource
 import struct
 import zipfile
 
@@ -107,7 +109,30 @@ def raw():
         expect(f"raw with {flags} exits 2", status == 2 and word in err and not out, out + err)
 
 
+def large():
+    """A gigabyte of safetensors of which a few kilobytes are compared (a sparse file)."""
+    file, size = path("large.safetensors"), 1 << 30
+    header, at = {}, 0
+    for name, array in (("q", Q), ("k", K), ("rest", None), ("v", V), ("out", OUT)):
+        n = size if array is None else array.nbytes
+        header[name] = {"dtype": "F32", "shape": [n // 4] if array is None else list(array.shape), "data_offsets": [at, at + n]}
+        at += n
+    text = json.dumps(header).encode()
+    with open(file, "wb") as f:
+        f.write(struct.pack("<Q", len(text)) + text)
+        for name, array in (("q", Q), ("k", K), ("v", V), ("out", OUT)):
+            f.seek(8 + len(text) + header[name]["data_offsets"][0])
+            f.write(array.tobytes())
+    before = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    certifies("a gigabyte of safetensors", "--input", file)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss
+    # The sanitizers of a test build need more of their own.
+    expect("... takes the memory of what is compared", max(before, after) < 700000, (before, after))
+    os.remove(file)
+
+
 npz()
 damaged()
 raw()
+large()
 done()
