@@ -49,6 +49,39 @@ START_TEST(irrational_scales_are_decided) {
 }
 END_TEST
 
+/* scale sqrt(2), T_2(z sqrt(2)) = 1 + z^2 + z sqrt(2), and T_3 adds z^3 sqrt(2) / 3: sums that are
+ * rational only because the parts with sqrt(2) cancel. */
+START_TEST(both_parts_of_an_irrational_sum_are_right) {
+  static const char *const second[] = {"scale",     "sqrt(2)", "degree", "2",
+                                       "normalize", "none",    NULL};
+  static const char *const third[] = {"scale", "sqrt(2)", "degree", "3", "normalize", "none", NULL};
+  static const char *const fifth[] = {"scale",     "-sqrt(2)", "degree", "5",
+                                      "normalize", "none",     NULL};
+  double q[1] = {1}, k[2] = {1, -1}, v[4] = {1, 1, 1, -1};
+  ck_assert_int_eq(decide("taylor", second, q, k, v, 2, 1, "1", "0", "4"), 1);
+  ck_assert_int_eq(decide("taylor", second, q, k, v, 2, 1, "0", "1", "0"), 0);
+  /* 7 T_3(sqrt(2)) - 2 T_3(2 sqrt(2)): 7 4/3 - 2 14/3 = 0 with sqrt(2), 7 2 - 2 5 = 4 without. */
+  double k3[2] = {1, 2}, v3[4] = {7, 0, -2, 0};
+  ck_assert_int_eq(decide("taylor", third, q, k3, v3, 2, 1, "1", "0", "4"), 1);
+  ck_assert_int_eq(decide("taylor", third, q, k3, v3, 2, 1, "1", "0", "3"), 0);
+  /* T_5 at z = 1, 2: with sqrt(2) 1 + 1/3 + 1/30 = 41/30 and 2 + 8/3 + 16/15 = 86/15, without 1 + 1
+   * + 1/6 = 13/6 and 1 + 4 + 8/3 = 23/3: 172 13/6 - 41 23/3 = 175/3. */
+  double v5[4] = {172, 0, -41, 0};
+  ck_assert_int_eq(decide("taylor", fifth, q, k3, v5, 2, 1, "1", "0", "175/3"), 1);
+}
+END_TEST
+
+/* One query at the end of two keys: weights 1/2 and 1. */
+START_TEST(decay_is_part_of_the_decision) {
+  static const char *const decay[] = {"degree",       "0", "decay", "1/2", "causal",
+                                      "bottom-right", NULL};
+  double q[1] = {1}, k[2] = {5, 7}, v[4] = {3, 0, 0, 3};
+  ck_assert_int_eq(decide("taylor", decay, q, k, v, 2, 1, "1", "0", "1"), 1);
+  ck_assert_int_eq(decide("taylor", decay, q, k, v, 2, 1, "0", "1", "2"), 1);
+  ck_assert_int_eq(decide("taylor", decay, q, k, v, 2, 1, "1", "0", "3/2"), 0);
+}
+END_TEST
+
 START_TEST(eps_and_no_normaliser_are_decided) {
   static const char *const eps[] = {"scale", "1", "degree", "1", "eps", "1/3", NULL};
   static const char *const none[] = {"scale", "1/3", "degree", "1", "normalize", "none", NULL};
@@ -137,6 +170,8 @@ void test_taylor_exact(Suite *suite) {
   TCase *tc = tcase_create("taylor exact");
   tcase_add_test(tc, rational_rows_are_decided);
   tcase_add_test(tc, irrational_scales_are_decided);
+  tcase_add_test(tc, both_parts_of_an_irrational_sum_are_right);
+  tcase_add_test(tc, decay_is_part_of_the_decision);
   tcase_add_test(tc, eps_and_no_normaliser_are_decided);
   tcase_add_test(tc, exponentials_are_decided_in_groups);
   tcase_add_test(tc, normalisers_that_vanish_are_found);

@@ -172,6 +172,72 @@ START_TEST(plain_computations_stay_within_the_bound) {
 }
 END_TEST
 
+/* The bound of component 0 of the one row of a problem, and the exact element about it. */
+static double bound_of(double *x, const char *degree, const char *arithmetic, double *q, double *k,
+                       double *v, int64_t nk, int64_t d) {
+  const char *const params[] = {"degree", degree, "scale", "1", NULL};
+  attest_error error;
+  room_machine machine;
+  problem_slice slice;
+  taylor_cells cells;
+  void *work;
+  attest_problem *p = taylor_problem_of("taylor", params, q, k, v, 1, nk, d, 1);
+  ck_assert_int_eq(taylor_machine_parse(&machine, arithmetic, &error), ATTEST_OK);
+  problem_slice_get(&slice, p, 0);
+  ck_assert_int_eq(taylor_enclose_open(&work, p, &slice, WANT_THEORY, &error), ATTEST_OK);
+  taylor_cells_open(&cells, p);
+  cells.block.rows = 1;
+  cells.block.machine = &machine;
+  taylor_enclose_rows(&cells.block, work, WANT_OUT | WANT_THEORY);
+  double bound = cells.block.out.theory[0];
+  *x = cells.block.out.x[0];
+  taylor_enclose_close(work);
+  taylor_cells_close(&cells);
+  attest_problem_free(p);
+  return bound;
+}
+
+/* Scores of terms that are each too small to be seen, and a key that balances the row: q and k are
+ * float32 numbers. */
+START_TEST(the_bound_pays_for_the_products_of_long_rows) {
+  enum { LONG = 256 };
+  double q[LONG], k[2 * LONG] = {0}, v[2] = {1, -1}, x;
+  float s = 0;
+  for (int a = 0; a < LONG; a++) {
+    q[a] = 1;
+    k[a] = a ? (double)(float)(0.99 * 0x1p-25) : 1;
+    s += (float)q[a] * (float)k[a];
+  }
+  k[LONG] = 1;
+  double bound = bound_of(&x, "1", "products=float32", q, k, v, 2, LONG);
+  float n = (1 + s) - 2, w = (1 + s) + 2, got = n / w;
+  printf("long rows: error %.3g, bound %.3g\n", fabs((double)got - x), bound);
+  ck_assert_double_le(fabs((double)got - x), bound);
+  ck_assert_double_gt(fabs((double)got - x), bound / 16);
+}
+END_TEST
+
+/* Blocks of 8 values, each too small to be seen by the total. */
+START_TEST(the_bound_pays_for_the_depth_of_the_sums) {
+  enum { MANY = 1000, BLOCK = 8 };
+  double q[1] = {1}, k[MANY] = {0}, v[MANY], x;
+  float total = 0;
+  for (int j = 0; j < MANY; j++)
+    v[j] = j ? (double)(float)(0.12 * 0x1p-25) : 1;
+  for (int j = 0; j < MANY; j += BLOCK) {
+    float chain = 0;
+    for (int i = 0; i < BLOCK; i++)
+      chain += (float)v[j + i];
+    total += chain;
+  }
+  double bound = bound_of(&x, "0", "block=8", q, k, v, MANY, 1);
+  float got = total / MANY;
+  printf("deep sums: error %.3g, bound %.3g\n", fabs((double)got - x), bound);
+  ck_assert_double_le(fabs((double)got - x), bound);
+  ck_assert_double_gt(fabs((double)got - x), bound / 32);
+}
+END_TEST
+
 START_TEST(declared_models_are_read_and_refused) {
   room_machine machine;
   attest_error error;
@@ -189,6 +255,8 @@ void test_taylor_theory(Suite *suite) {
   TCase *tc = tcase_create("taylor theory");
   tcase_set_timeout(tc, 60);
   tcase_add_test(tc, plain_computations_stay_within_the_bound);
+  tcase_add_test(tc, the_bound_pays_for_the_products_of_long_rows);
+  tcase_add_test(tc, the_bound_pays_for_the_depth_of_the_sums);
   tcase_add_test(tc, declared_models_are_read_and_refused);
   suite_add_tcase(suite, tc);
 }
