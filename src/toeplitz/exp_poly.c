@@ -2,8 +2,6 @@
 /* Taylor, Chebyshev and minimax polynomials of exp, and least degrees. */
 #include "exp_poly.h"
 
-#include <flint/arith.h>
-
 #include "exp_poly_internal.h"
 
 /* ---- Taylor and Chebyshev ---- */
