@@ -4,6 +4,10 @@
 #ifndef ATTEST_ENCLOSURE_FLINT_H
 #define ATTEST_ENCLOSURE_FLINT_H
 
+/* FLINT 2 brings these along, FLINT 3 does not. */
+#include <math.h>
+#include <stdlib.h>
+
 #include <flint/flint.h>
 #include <flint/fmpq.h>
 #include <flint/fmpq_vec.h>

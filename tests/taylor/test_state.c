@@ -48,7 +48,7 @@ START_TEST(decoding_gives_the_bits_of_the_chunked_form) {
   uint64_t seed = tests_seed();
   attest_error error;
   for (int chunk = 1; chunk <= 64; chunk += chunk < 8 ? 1 : 19) {
-    char text[8];
+    char text[16];
     snprintf(text, sizeof text, "%d", chunk);
     kernel_spec spec = kernel_causal_spec("chunked", text, N, D, DV);
     kernel_fixture f;
