@@ -27,20 +27,17 @@ int generate_find(const char *name) {
   return -1;
 }
 
-/* ---- numbers: splitmix64, exact arithmetic only ---- */
-
-static double uniform(uint64_t *state) {
+double generate_uniform(uint64_t *state) {
   uint64_t z = (*state += 0x9e3779b97f4a7c15u);
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
   z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
   return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
 }
 
-/* Twelve uniform numbers have variance 1 in sum. */
-static double normal(uint64_t *state) {
+double generate_normal(uint64_t *state) {
   double sum = -6;
   for (int i = 0; i < 12; i++)
-    sum += uniform(state);
+    sum += generate_uniform(state);
   return sum;
 }
 
@@ -55,7 +52,7 @@ typedef struct {
 
 static void fill_normal(const head *h, double factor, uint64_t *state) {
   for (int64_t i = 0; i < h->rows * h->width; i++)
-    h->x[i] = factor * normal(state);
+    h->x[i] = factor * generate_normal(state);
 }
 
 /* sqrt is correctly rounded everywhere. */
@@ -81,7 +78,7 @@ static void repeat_rows(const head *h, int64_t period, int in_runs) {
 /* Components +-1 that are the same in every row: every product q.k is the same integer. */
 static void fill_signs(const head *h, uint64_t *state) {
   for (int64_t c = 0; c < h->width; c++)
-    h->x[c] = uniform(state) < 0.5 ? -1 : 1;
+    h->x[c] = generate_uniform(state) < 0.5 ? -1 : 1;
   repeat_rows(h, 1, 0);
 }
 
@@ -98,9 +95,9 @@ static int is_exact(const tensor_format *format, double x) {
  * between 0 and 1 where the value that this needs is exact in the format. */
 static void fill_means(const head *h, uint64_t *state) {
   for (int64_t c = 0; c < h->width; c++) {
-    int mean = uniform(state) < 0.5;
+    int mean = generate_uniform(state) < 0.5;
     for (int64_t i = 0; i < h->rows; i++) {
-      int next = i ? uniform(state) < 0.25 ? !mean : mean : mean;
+      int next = i ? generate_uniform(state) < 0.25 ? !mean : mean : mean;
       double value = (double)(i + 1) * next - (double)i * mean;
       if (!is_exact(h->format, value)) {
         next = mean;
@@ -136,7 +133,7 @@ static void fill_key(const head *h, uint64_t *state) {
   if (h->kind == TIES) repeat_rows(h, 4, 0);
   if (h->kind == CANCELLING) repeat_rows(h, 2, 1);
   if (h->kind == DOMINANT && h->rows) {
-    double *row = h->x + (int64_t)(uniform(state) * (double)h->rows) * h->width;
+    double *row = h->x + (int64_t)(generate_uniform(state) * (double)h->rows) * h->width;
     for (int64_t c = 0; c < h->width; c++)
       row[c] *= 16;
   }
@@ -154,7 +151,8 @@ static void fill_value(const head *h, uint64_t *state) {
   /* Large pairs cancel, and what is left is a millionth of them. */
   for (int64_t i = 1; h->kind == CANCELLING && i < h->rows; i += 2)
     for (int64_t c = 0; c < h->width; c++)
-      h->x[i * h->width + c] = -h->x[(i - 1) * h->width + c] * (1 + 0x1p-20 * normal(state));
+      h->x[i * h->width + c] =
+          -h->x[(i - 1) * h->width + c] * (1 + 0x1p-20 * generate_normal(state));
 }
 
 /* ---- rows of the model ---- */

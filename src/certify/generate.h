@@ -16,6 +16,11 @@
 
 #include "../problem/problem.h"
 
+/* The next number of a sequence (splitmix64, exact arithmetic only): uniform in [0, 1), or the sum
+ * of twelve such numbers less 6, which has variance 1. */
+double generate_uniform(uint64_t *state);
+double generate_normal(uint64_t *state);
+
 extern const char *const generate_names[]; /* NULL ends them */
 int generate_find(const char *name);       /* -1 when unknown */
 

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "generate.h"
+
 /* How q, k, v are filled. */
 typedef enum {
   FILL_NORMAL,     /* sums of uniform numbers: about unit normal */
@@ -143,19 +145,8 @@ const char *synthetic_bound(size_t i, attest_dtype dtype) {
 
 /* ---- numbers ---- */
 
-static double uniform(uint64_t *state) {
-  uint64_t z = (*state += 0x9e3779b97f4a7c15u);
-  z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ (z >> 27)) * 0x94d049bb133111ebu;
-  return (double)((z ^ (z >> 31)) >> 11) * 0x1p-53;
-}
-
-/* Twelve uniform numbers have variance 1 in sum. */
 static float normal(uint64_t *state) {
-  double sum = -6;
-  for (int i = 0; i < 12; i++)
-    sum += uniform(state);
-  return (float)sum;
+  return (float)generate_normal(state);
 }
 
 void synthetic_unit_rows(float *x, int64_t rows, int64_t width) {
@@ -190,7 +181,7 @@ static void shape_head(const synthetic_case *c, float *k, float *v, uint64_t *st
         key[a] *= 1200;
     for (int64_t a = 0; a < c->dv; a++)
       if (c->fill == FILL_DENORMAL)
-        value[a] = (float)(uniform(state) * 0x1p-128);
+        value[a] = (float)(generate_uniform(state) * 0x1p-128);
       else if (c->fill == FILL_HUGE)
         value[a] *= 0x1p124f;
       else if (c->fill == FILL_CANCEL && j % 2)
@@ -272,7 +263,7 @@ static attest_status add_extras(attest_problem *p, arena *a, const synthetic_cas
   if (!status && c->with & WITH_MASK) {
     unsigned char *mask = take(a, c->nq * c->nk, 1);
     for (int64_t i = 0; i < c->nq * c->nk; i++)
-      mask[i] = i / c->nk != 1 && uniform(state) < 0.7;
+      mask[i] = i / c->nk != 1 && generate_uniform(state) < 0.7;
     status = add(p, "mask", mask, ATTEST_BOOL, 2, c->nq, c->nk, 0, error);
   }
   if (!status && c->with & WITH_SLOPES) {
