@@ -138,6 +138,26 @@ void problem_rotate(double *y, const double *x, const problem_rotary *rotary, in
   }
 }
 
+/* x z, then the sum of two such products beside y. */
+static double low_of(double y, dd first, dd second) {
+  dd z = dd_add(first, second);
+  return (z.hi - y) + z.lo;
+}
+
+void problem_rotate_low(double *low, const double *y, const double *x, const problem_rotary *rotary,
+                        int64_t position) {
+  for (int64_t m = 0; m < rotary->d / 2; m++) {
+    int64_t a, b;
+    double c[2], s[2];
+    problem_rotary_pair(&a, &b, rotary->values, rotary->d, m);
+    problem_rotary_phase(c, s, rotary, position, m);
+    dd cosine = {c[0], c[1]}, sine = {s[0], s[1]};
+    dd xa = {x[a], 0}, xb = {x[b], 0}, minus = {-x[b], 0};
+    low[a] = low_of(y[a], dd_mul(xa, cosine), dd_mul(minus, sine));
+    low[b] = low_of(y[b], dd_mul(xa, sine), dd_mul(xb, cosine));
+  }
+}
+
 void problem_rotary_sizes(double *size, const double *x, const problem_values *values, int64_t d) {
   for (int64_t m = 0; m < d / 2; m++) {
     int64_t a, b;

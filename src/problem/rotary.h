@@ -44,6 +44,15 @@ void problem_rotary_phase(double cosine[2], double sine[2], const problem_rotary
 #define ROTARY_ROUNDING (2.75 * 0x1p-53)
 void problem_rotate(double *y, const double *x, const problem_rotary *rotary, int64_t position);
 
+/* What is left of R_position x beside y = problem_rotate: y + low is within ROTARY_LOW_ROUNDING
+ * |(x_a, x_b)| in each component of each pair and, where products underflow, 2^-1070.
+ *
+ * Phases within 2^-98, products and sums of double-doubles within 2^-103 each: (|x_a| + |x_b|)
+ * (2^-98 + 2^-102) < 2^-97 |pair|; low is at most 6 u |pair| and rounds to double. */
+#define ROTARY_LOW_ROUNDING (1.01 * 0x1p-97)
+void problem_rotate_low(double *low, const double *y, const double *x, const problem_rotary *rotary,
+                        int64_t position);
+
 /* size_a = size_b = |(x_a, x_b)|_2 for the components of every pair, within 4 u relative (below the
  * normal numbers, 2^-1073): sum_a size_a(q) size_a(k) is the absolute score of MATH section 7, 2
  * |q_pair| |k_pair| over the pairs. Infinite where the norm overflows. */

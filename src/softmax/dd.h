@@ -17,6 +17,7 @@ typedef struct {
   int has_sink;
   softmax_dd sink;                /* its score */
   double *query;                  /* [d] */
+  const double *query_low;        /* [d]: of rotated vectors; NULL: 0 */
   double *score_hi, *score_lo;    /* [blocks * PASS_KEYS]: scores, then weights */
   double *out_hi, *out_lo, *size; /* [dv_pad]: sum w v, and sum w |v| in double */
   double shift;                   /* largest score (its high part) */

@@ -7,7 +7,8 @@ ISA_INLINE vdd vdd_set(softmax_dd x) {
   return (vdd){vd_set1(x.hi), vd_set1(x.lo)};
 }
 
-/* Keys across lanes; products are exact, each addition is off by DD_ERROR of the partial sum. */
+/* Keys across lanes; products are exact, each addition is off by DD_ERROR of the partial sum. Low
+ * parts of rotated vectors are multiplied in double. */
 void ISA(softmax_dd_scores)(softmax_dd_row *row);
 void ISA(softmax_dd_scores)(softmax_dd_row *row) {
   const softmax_pack *pack = row->pack;
@@ -17,8 +18,16 @@ void ISA(softmax_dd_scores)(softmax_dd_row *row) {
   for (int64_t j = row->lo / PASS_PANEL * PASS_PANEL; j < row->hi; j += VD_LANES) {
     const double *at = keys + j / PASS_PANEL * PASS_PANEL * d + j % PASS_PANEL;
     vdd sum = vdd_of((vd){0});
-    for (int64_t a = 0; a < d; a++)
-      sum = vdd_add(sum, vdd_two_product(vd_set1(row->query[a]), vd_load(at + a * PASS_PANEL)));
+    for (int64_t a = 0; a < d; a++) {
+      vd q = vd_set1(row->query[a]), k = vd_load(at + a * PASS_PANEL);
+      vdd product = vdd_two_product(q, k);
+      if (row->query_low) {
+        vd low = q * vd_load(pack->key_low + (at - keys) + a * PASS_PANEL);
+        low = vd_fma(vd_set1(row->query_low[a]), k, low);
+        product = vdd_two_sum(product.hi, product.lo + low);
+      }
+      sum = vdd_add(sum, product);
+    }
     sum = vdd_mul(sum, scale);
     vd_store(row->score_hi + j, sum.hi);
     vd_store(row->score_lo + j, sum.lo);

@@ -7,7 +7,11 @@
  *    a product for bias, slope, temperature, each off by e of a quantity below reach:
  *      |s^ - s| <= (d + 8) e reach + (d + 8) 2^-1070 (1 + |scale|) (1 + 1 / temperature) =: E,
  *    the second part being what underflows. Required: scale and temperature within 2^(+-900), so
- *    that both of their parts are normal. A softcap is left to the ball tier.
+ *    that both of their parts are normal. A softcap is left to the ball tier. Rotated vectors are
+ *    known to sqrt(2) ROTARY_LOW_ROUNDING in norm a pair, 2 sqrt(2) of which is at most sqrt(2)
+ *    ROTARY_LOW_ROUNDING t; products of their low parts (below 6 u |pair|) with the other vector
+ *    round 3 times, and those of two low parts are left out: 9 2^-105 + 36 2^-106 < 2^-99 of |q_a|
+ *    |k_a|, and what underflows is below 2^-1060 (1 + |q| + |k|) a component.
  * 2. Weights: y = s - m is off by e |y|, exp by DD_EXP_ERROR; a key with y >= -80 has relative
  * error at most E + 80 e + 2^-97 =: rho (required: <= 2^-60); all others together weigh at most
  *    N 1.01 e^-80 < N 2^-115 with relative errors below 2^-60 down to -700, and N 2^-1000 beyond.
@@ -21,6 +25,7 @@
 
 #include "../enclosure/exp.h"
 #include "../enclosure/flint.h"
+#include "../problem/rotary.h"
 #include "dd.h"
 #include "terms.h"
 
@@ -142,6 +147,7 @@ static int row_open(softmax_dd_row *row, const softmax_pack *pack, int64_t index
   row->size = row->out_lo + pack->dv_pad;
   tensor_load(row->query, &pack->slice.q, index * pack->slice.q.stride[0], pack->slice.d,
               pack->slice.q.stride[1]);
+  if (pack->is_rotary) row->query_low = pack->query_low + index * pack->slice.d;
   row->scale = dd_of_real(&pack->problem->values.scale);
   row->inverse_temperature = (softmax_dd){1, 0};
   if (pack->has_temperature) {
@@ -186,11 +192,15 @@ static int errors(double *rho, double *g, const softmax_pack *pack,
   double scale = fabs(pack->scale), inverse = fabs(pack->inverse_temperature);
   double score_error = ((double)pack->slice.d + 8) *
                        (DD_ERROR * terms->reach + 0x1p-1070 * (1 + scale) * (1 + inverse));
+  if (pack->is_rotary)
+    score_error += (3 * ROTARY_LOW_ROUNDING + 0x1p-98) * terms->reach +
+                   ((double)pack->slice.d + 8) * 0x1p-1060 * scale * inverse *
+                       (1 + terms->query_norm + terms->key_norm);
   *rho = (score_error + 80 * DD_ERROR + DD_EXP_ERROR) * 1.01;
   *g = (terms->keys + 4) * DD_ERROR;
   return *rho <= 0x1p-60 && parameter_in_range(scale, pack->scale_error) &&
          parameter_in_range(inverse, pack->inverse_temperature_error) && !pack->has_softcap &&
-         !pack->has_nonfinite && terms->reach <= 0x1p900;
+         !pack->has_nonfinite && !pack->overflows && terms->reach <= 0x1p900;
 }
 
 static int value_in_range(double largest) {

@@ -15,6 +15,7 @@ void softmax_pack_close(softmax_pack *pack) {
   if (!pack) return;
   free(pack->rotated);
   free(pack->key_size);
+  free(pack->key_low);
   free(pack->keys);
   free(pack->values);
   free(pack->keys_f32);
@@ -51,6 +52,11 @@ static double size_of(const softmax_pack *pack, const double *x, int64_t j, int6
   return isfinite(size) ? size : 0;
 }
 
+static double low_of(const softmax_pack *pack, int64_t j, int64_t i) {
+  double low = pack->query_low[(pack->slice.nq + j) * pack->slice.d + i];
+  return isfinite(low) ? low : 0;
+}
+
 static void pack_keys(softmax_pack *pack, double *x) {
   int64_t d = pack->slice.d;
   for (int64_t j = 0; j < pack->slice.nk; j++) {
@@ -61,6 +67,7 @@ static void pack_keys(softmax_pack *pack, double *x) {
       put(pack->keys, pack->is_double, at + i * PASS_PANEL, x[i]);
       if (pack->condition) pack->keys_f32[at + i * PASS_PANEL] = (float)size_of(pack, x, j, i);
       if (pack->key_size) ((double *)pack->key_size)[at + i * PASS_PANEL] = size_of(pack, x, j, i);
+      if (pack->key_low) pack->key_low[at + i * PASS_PANEL] = low_of(pack, j, i);
       squares = enclosure_add_up(squares, enclosure_mul_up(x[i], x[i]));
     }
     double norm = enclosure_up(sqrt(squares)), *largest = pack->key_norm + j / PASS_KEYS;
@@ -151,8 +158,9 @@ static attest_status rotate_slice(softmax_pack *pack, double *x, attest_error *e
   int64_t d = slice->d, first = problem_first_position(slice), rows = slice->nq + slice->nk;
   int64_t end = slice->nq + slice->offset > slice->nk ? slice->nq + slice->offset : slice->nk;
   problem_rotary *rotary;
-  pack->rotated = isa_allocate(2 * rows * d, sizeof(double));
+  pack->rotated = isa_allocate(3 * rows * d, sizeof(double));
   pack->query_size = pack->rotated + rows * d;
+  pack->query_low = pack->query_size + rows * d;
   attest_status status = pack->rotated
                              ? problem_rotary_open(&rotary, values, d, end - first, error)
                              : attest_fail(error, ATTEST_ERR_MEMORY,
@@ -164,6 +172,8 @@ static attest_status rotate_slice(softmax_pack *pack, double *x, attest_error *e
     int64_t row = is_key ? i - slice->nq : i, position = row + (is_key ? 0 : slice->offset) - first;
     tensor_load(x, t, row * t->stride[0], d, t->stride[1]);
     problem_rotate(pack->rotated + i * d, x, rotary, position);
+    if (pack->is_double)
+      problem_rotate_low(pack->query_low + i * d, pack->rotated + i * d, x, rotary, position);
     problem_rotary_sizes(pack->query_size + i * d, x, values, d);
     if (all_finite(x, d))
       pack->overflows |=
@@ -187,9 +197,12 @@ static int pack_allocate(softmax_pack *pack) {
   pack->values = isa_allocate(value_elements, size);
   pack->key_norm = isa_allocate(pack->blocks, sizeof(double));
   pack->value_max = isa_allocate(pack->blocks * dv, sizeof(double));
-  if (pack->is_rotary && pack->is_double) pack->key_size = isa_allocate(key_elements, size);
+  if (pack->is_rotary && pack->is_double) {
+    pack->key_size = isa_allocate(key_elements, size);
+    pack->key_low = isa_allocate(key_elements, size);
+  }
   int ok = pack->keys && pack->values && pack->key_norm && pack->value_max &&
-           (pack->key_size || !pack->is_rotary || !pack->is_double);
+           ((pack->key_size && pack->key_low) || !pack->is_rotary || !pack->is_double);
   if (!ok || !pack->condition) return ok;
   pack->keys_f32 = isa_allocate(key_elements, sizeof(float));
   pack->values_f32 = isa_allocate(keys * pack->dv_pad_f32, sizeof(float));

@@ -39,9 +39,11 @@ typedef struct {
   const attest_problem *problem;
   problem_slice slice;
   int is_rotary, overflows; /* overflows: a finite vector is infinite once rotated */
-  double *rotated;          /* q, k, sizes of q, sizes of k */
+  double *rotated;          /* q, k, sizes and low parts of both */
   double *query_size;       /* [nq][d], within rotated; NULL: |q| */
   void *key_size;           /* as keys, of the sizes; NULL: |keys| */
+  double *query_low;        /* [nq][d], in double only: rotated vectors beside their double */
+  double *key_low;          /* as keys */
   int is_double, condition;
   int64_t blocks;     /* of PASS_KEYS keys */
   int64_t dv_pad;     /* dv rounded up to 64 bytes */

@@ -10,6 +10,7 @@ const problem_room rope_softmax_room = {
     .rows = softmax_enclose_rows,
     .close = softmax_enclose_close,
     .sensitivity = softmax_sensitivity,
+    .rows_dd = softmax_enclose_dd,
     .ball = softmax_ball,
     .linear_zero = softmax_linear_zero,
     .backward_explicit = softmax_backward_explicit,
