@@ -16,19 +16,20 @@
 #include "verbs.h"
 
 static const verb_flag flags[] = {
-    {"kernel", "softmax|taylor|toeplitz", 0, "only the part of this kernel (default: all)"},
+    {"kernel", "softmax|taylor|toeplitz|sparse", 0, "only the part of this kernel (default: all)"},
     {"quick", NULL, 0, "small sizes only: about ten seconds"},
     {"threads", "N", 0, "threads of the last part (default: all)"},
 };
 
 static const verb_definition definition = {
-    .usage = "attest bench [--kernel softmax|taylor|toeplitz] [--quick] [--threads N]",
+    .usage = "attest bench [--kernel softmax|taylor|toeplitz|sparse] [--quick] [--threads N]",
     .summary =
         "Measures softmax attention with d = dv = 64, float32, on seeded random tensors: the\n"
         "built-in kernel, the double tier without and with the terms of the backward error,\n"
         "the ball tier; then whole causal heads through the certifier; then the Taylor kernels\n"
         "with d = 16, dv = 64 beside the softmax kernel: prefill and decoding; then the forms of\n"
-        "Toeplitz attention and the lengths at which they cross.",
+        "Toeplitz attention and the lengths at which they cross; then sparse weights and sparse\n"
+        "attention.",
     .example = "  attest bench --quick",
     .flags = flags,
     .flag_count = sizeof flags / sizeof *flags,
@@ -286,6 +287,7 @@ static attest_status run(const char *kernel, int quick, int threads, attest_erro
   omp_set_num_threads(1);
   if (!status && (!kernel || !strcmp(kernel, "taylor"))) status = bench_taylor(quick, error);
   if (!status && (!kernel || !strcmp(kernel, "toeplitz"))) status = bench_toeplitz(quick, error);
+  if (!status && (!kernel || !strcmp(kernel, "sparse"))) status = bench_sparse(quick, error);
   return status;
 }
 
@@ -298,8 +300,8 @@ int verb_bench(int argc, char **argv) {
   status = verb_option_count(&threads, &options, "threads", omp_get_max_threads());
   const char *kernel = verb_option(&options, "kernel");
   if (!status && kernel && strcmp(kernel, "softmax") && strcmp(kernel, "taylor") &&
-      strcmp(kernel, "toeplitz"))
-    status = verb_usage_error("--kernel %s: softmax, taylor or toeplitz is wanted", kernel);
+      strcmp(kernel, "toeplitz") && strcmp(kernel, "sparse"))
+    status = verb_usage_error("--kernel %s: softmax, taylor, toeplitz or sparse is wanted", kernel);
   if (!status) {
     setvbuf(stdout, NULL, _IOLBF, 0);
     if (run(kernel, verb_option(&options, "quick") != NULL, (int)threads, &error))

@@ -16,5 +16,7 @@ double bench_uniform(uint64_t *state);
 attest_status bench_taylor(int quick, attest_error *error);
 /* The forms of Toeplitz attention and where they cross. */
 attest_status bench_toeplitz(int quick, attest_error *error);
+/* Sparse weights and sparse attention. */
+attest_status bench_sparse(int quick, attest_error *error);
 
 #endif

@@ -17,6 +17,13 @@ for name in ("direct", "softmax"):
 for figure in ("20.8", "76.0"):
     expect(f"the paper's {figure} stands beside what is measured", figure in out, out)
 
+code, out, err = run("bench", "--kernel", "sparse", "--quick")
+lines = [line.split() for line in out.splitlines()]
+weights = {int(l[0]): l for l in lines if l and l[0].isdigit() and len(l) == 17}
+expect("sparse weights are timed by length, with the size of their supports", code == 0 and {1024, 4096} <= set(weights) and
+       all(0 < float(l[2]) < float(l[4]) <= float(l[12]) <= n for n, l in weights.items()), out + err)
+expect("sparse attention stands beside softmax attention", any(len(l) == 4 and l[0] == "4096" for l in lines), out)
+
 code, out, err = run("bench", "--kernel", "nope")
 expect("an unknown kernel exits 2 and the known ones are named", code == 2 and "taylor" in err and not out, err)
 done()
