@@ -5,7 +5,6 @@
 #include <stdlib.h>
 
 #include "../enclosure/exp.h"
-#include "../enclosure/interval.h"
 
 /* ---- supports ---- */
 
@@ -24,24 +23,6 @@ int sparse_support_open(sparse_support *support, int64_t n) {
 void sparse_support_close(sparse_support *support) {
   free(support->memory);
   support->memory = NULL;
-}
-
-/* On SPARSE_LANES interleaved chains of SPARSE_CHAIN keys and a tree; what adding these rounds away
- * is kept. */
-static double lane_sum(const double *x, int64_t n) {
-  double total = 0, lost = 0;
-  for (int64_t i = 0; i < n; i += SPARSE_LANES * SPARSE_CHAIN) {
-    double lane[SPARSE_LANES] = {0};
-    for (int64_t k = i; k < n && k < i + SPARSE_LANES * SPARSE_CHAIN; k++)
-      lane[(k - i) % SPARSE_LANES] += x[k];
-    for (int step = SPARSE_LANES / 2; step; step /= 2)
-      for (int k = 0; k < step; k++)
-        lane[k] += lane[k + step];
-    double sum = total + lane[0];
-    lost += enclosure_sum_error(sum, total, lane[0]);
-    total = sum;
-  }
-  return total + lost;
 }
 
 /* The k-th largest of x, 1 <= k <= n, by Hoare's selection; x is reordered. */
@@ -93,7 +74,7 @@ static void keep_largest(sparse_support *support, int64_t k, int highest) {
   support->count = kept;
 }
 
-/* Weights from what gap holds: scores, or arguments. */
+/* Weights from what gap holds: scores or arguments, for thresholds the gaps. */
 static void finish_support(sparse_support *support, const sparse_pack *pack) {
   sparse_rule rule = pack->kernel->rule;
   const problem_values *values = &pack->problem->values;
@@ -102,13 +83,11 @@ static void finish_support(sparse_support *support, const sparse_pack *pack) {
     keep_largest(support, values->topk, values->ties == TIES_HIGHEST);
   int64_t n = support->count;
   if (rule == RULE_THRESHOLD) {
-    for (int64_t i = 0; i < n; i++)
-      gap[i] = (support->largest - gap[i]) * pack->alpha_less.value;
     for (int64_t i = n; i < n + SPARSE_LANES; i++)
       gap[i] = 2;
     if (n) ISA_DISPATCH(sparse_solve_gaps)
     (weight, support->scratch, gap, n, pack->power.value, pack->whole_power, support->is_double);
-    support->sum = lane_sum(weight, n);
+    support->sum = ISA_DISPATCH(sparse_weight_sum)(weight, n);
     return;
   }
   if (rule == RULE_EXP || rule == RULE_TOP_EXP) {
@@ -125,7 +104,7 @@ static void finish_support(sparse_support *support, const sparse_pack *pack) {
       weight[i] = pack->whole_power == 1 ? y : pack->whole_power == 2 ? y * y : y * y * y;
     if (rule == RULE_WITHIN || rule == RULE_TOP_MEAN) weight[i] = 1;
   }
-  support->sum = lane_sum(weight, n);
+  support->sum = ISA_DISPATCH(sparse_weight_sum)(weight, n);
 }
 
 /* Scores at or below this carry no weight, by a margin that rounding does not cross. */
@@ -156,8 +135,10 @@ static double cutoff(const sparse_pack *pack, double largest) {
     support->sum = 0;                                                                              \
     if (support->largest == -INFINITY) return;                                                     \
     ISA_DISPATCH(sparse_gather_##suffix)(support, s, n, (real)cutoff(pack, support->largest));     \
-    for (int64_t i = 0; i < support->count; i++)                                                   \
-      support->gap[i] = (double)s[support->key[i]];                                                \
+    int is_gap = pack->kernel->rule == RULE_THRESHOLD;                                             \
+    ISA_DISPATCH(sparse_gaps_##suffix)                                                             \
+    (support->gap, s, support->key, support->count, is_gap ? support->largest : 0,                 \
+     is_gap ? pack->alpha_less.value : -1);                                                        \
     finish_support(support, pack);                                                                 \
   }
 SUPPORT(float, f32)

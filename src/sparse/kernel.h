@@ -49,10 +49,17 @@ typedef struct {
   ISA_DECLARE(void, sparse_gather_##suffix,                                                        \
               (sparse_support * support, const real *s, int64_t n, real above));                   \
   ISA_DECLARE(                                                                                     \
+      void, sparse_gaps_##suffix,                                                                  \
+      (double *gap, const real *s, const int64_t *key, int64_t n, double above, double factor));   \
+  ISA_DECLARE(                                                                                     \
       void, sparse_combine_##suffix,                                                               \
       (real * out, const sparse_support *support, const real *values, int64_t dv_pad, real back));
 SPARSE_KERNEL(float, f32)
 SPARSE_KERNEL(double, f64)
+
+/* The sum of n weights on SPARSE_LANES interleaved chains of SPARSE_CHAIN keys and a tree; what
+ * adding these rounds away is kept. */
+ISA_DECLARE(double, sparse_weight_sum, (const double *x, int64_t n));
 
 /* The keys of one row that carry weight, with their weights, from n scores (for power rules and
  * uniform: arguments); hidden keys have -infinity. The support has room for n keys and SPARSE_LANES

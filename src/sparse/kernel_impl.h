@@ -61,12 +61,25 @@ void ISA(NAME(sparse_gather))(sparse_support *support, const REAL *s, int64_t n,
   int64_t count = 0, j = 0;
   for (; j + LANES <= n; j += LANES) {
     unsigned found = NAME(above)(OP(load)(s + j), above);
+    if (found == (1u << LANES) - 1) {
+      for (int i = 0; i < LANES; i++)
+        support->key[count + i] = j + i;
+      count += LANES;
+      continue;
+    }
     for (; found; found &= found - 1)
       support->key[count++] = j + __builtin_ctz(found);
   }
   for (; j < n; j++)
     if (s[j] > above) support->key[count++] = j;
   support->count = count;
+}
+
+/* gap_i = (above - s of key i) factor. */
+void ISA(NAME(sparse_gaps))(double *gap, const REAL *s, const int64_t *key, int64_t n, double above,
+                            double factor) {
+  for (int64_t i = 0; i < n; i++)
+    gap[i] = (above - (double)s[key[i]]) * factor;
 }
 
 /* total + lost <- total + lost + x, a component each: sums of blocks do not round. */

@@ -47,7 +47,7 @@ ISA_INLINE void one(vd *w, vd *share, vd u, vd gap, double r, const int how) {
     *w = *share * safe;
   } else {
     safe = vd_max(safe, vd_set1(0x1p-1000));
-    vd inverse = unit / safe, logarithm = vd_log(safe);
+    vd inverse = vd_inverse(safe), logarithm = vd_log(safe);
     if (how == POWER_NEAR) logarithm = logarithm + ((unit - safe) - e) * inverse;
     vd x = vd_set1(r) * logarithm, most = vd_set1(EXP64_MAX);
     *w = vd_exp(vd_select(x < most, x, most));
@@ -99,7 +99,7 @@ static power_sums rough_sums(const float *gap, int64_t n, float u, float r, int 
       vf x = vf_set1(r) * vf_log(safe), power = vf_exp(x);
       power = vf_select(inside, power, zero);
       total[i] += power;
-      slope[i] += power / safe;
+      slope[i] += power * vf_inverse(safe);
     }
   float lane[2][ROUGH_LANES];
   for (int i = 0; i < ROUGH_VECTORS; i++) {
@@ -209,6 +209,26 @@ static double bisect(double *gap, int64_t n, int64_t keys, double r) {
       hi = middle;
   }
   return hi;
+}
+
+double ISA(sparse_weight_sum)(const double *x, int64_t n) {
+  double total = 0, lost = 0;
+  for (int64_t i = 0; i < n; i += SPARSE_LANES * SPARSE_CHAIN) {
+    double lane[SPARSE_LANES] = {0};
+    int64_t end = n - i < SPARSE_LANES * SPARSE_CHAIN ? n - i : SPARSE_LANES * SPARSE_CHAIN, k = 0;
+    for (; k + SPARSE_LANES <= end; k += SPARSE_LANES)
+      for (int l = 0; l < SPARSE_LANES; l++)
+        lane[l] += x[i + k + l];
+    for (int l = 0; k + l < end; l++)
+      lane[l] += x[i + k + l];
+    for (int step = SPARSE_LANES / 2; step; step /= 2)
+      for (int l = 0; l < step; l++)
+        lane[l] += lane[l + step];
+    double sum = total + lane[0], part = sum - total;
+    lost += (total - (sum - part)) + (lane[0] - part);
+    total = sum;
+  }
+  return total + lost;
 }
 
 double ISA(sparse_solve_gaps)(double *w, double *scratch, double *gap, int64_t keys, double r,
