@@ -28,7 +28,10 @@
  *    E = sum g |u|,
  *      |N^ - N| <= (1 + 2^-8) K u E^ + tail     for every column, the normaliser's among them,
  *    tail = (terms + 2) 2^-1000 (1 + max |u|) for what underflows in the sums, and with a decay
- *    keys 2^-899 max p(t) max |u| for the powers that were left out.
+ *    keys 2^-899 max p(t) max |u| for the powers that were left out. A product of a monomial of q
+ *    that underflows is off by 2^-1074 and may be multiplied by large elements afterwards, a power
+ *    that was left out had a large monomial: rows 2^-899 max (1 + |factor|) max (1 + |f(q)|)^P
+ *    (1 + max |S0|) for the initial state.
  * 4. Quotient. W^ = N^_dv + eps^ rounds once and eps is off by u eps: r_W = r_dv + 2 u (eps +
  * |W^|). Required: |W^| > 2 r_W, so that W is not 0. x = N/W: |x^ - x| <= (r_N + |x^| r_W) / (|W^|
  * - r_W) (1 + 2^-8) + u |x^|. Without a normaliser W = 1 and r_W = 0.
@@ -94,7 +97,8 @@ taylor_row_error taylor_error_of_row(const taylor_work *work, const taylor_sums 
 double taylor_tail(const taylor_work *work, const taylor_row_error *e, int64_t column) {
   double largest = work->value_max[column];
   double tail = (e->keys + 2) * 0x1p-1000 * (1 + largest);
-  if (work->state_rows) tail += (double)work->state_rows * 0x1p-900 * (1 + work->state_max[column]);
+  if (work->state_rows)
+    tail += (double)work->state_rows * 0x1p-899 * work->psi_max * (1 + work->state_max[column]);
   if (work->power) tail += e->keys * 0x1p-899 * e->slope_max * largest;
   return tail;
 }

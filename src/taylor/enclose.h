@@ -50,6 +50,7 @@ typedef struct {
   int has_nonfinite; /* somewhere in k or v */
   double feature_max; /* a bound of the largest feature of a key: (1 + max |k|)^P, max f(k) */
   double query_max;   /* the same of the queries, without the factors */
+  double psi_max;     /* and with them: (1 + max |factor|) query_max */
 } taylor_work;
 
 /* Sums over the keys of a block of rows; each [SUMS_ROWS][pad]. */

@@ -211,6 +211,13 @@ static attest_status pack_state(taylor_work *work, attest_error *error) {
   return set_factors(work, error);
 }
 
+static void set_psi_max(taylor_work *work) {
+  double largest = 0;
+  for (int64_t b = 0; b < work->state_rows && work->factor; b++)
+    raise_to(&largest, work->factor[b]);
+  work->psi_max = (1 + largest) * work->query_max;
+}
+
 /* ---- the whole slice ------------------------------------------------------------------------- */
 
 void taylor_enclose_close(void *closed) {
@@ -276,6 +283,7 @@ attest_status taylor_enclose_open(void **result, const attest_problem *problem,
     work->feature_max = feature_bound(work, key_max);
     work->query_max = feature_bound(work, query_max);
     status = pack_state(work, error);
+    set_psi_max(work);
   }
   free(x);
   if (status)

@@ -218,6 +218,27 @@ z = 4096 + mpmath.fsum(mpmath.mpf(float(a)) * mpmath.mpf(float(b)) for row in k 
 got = one("taylor", q, k, np.ones((4096, 1)), *FIRST, "--normalize", "none", dtype="f4")
 expect("a normaliser that cancels over 4096 keys", abs(mpmath.mpf(got) / z - 1) < mpmath.mpf(10) ** -16 and abs(z) < 10, (got, z))
 
+# ---- initial states whose reads underflow on the way to a large value ---------------------------
+
+
+def read(kernel, q, k, state, right, *extra):
+    """Whether the value of the last row is certified, and 0 in its place is refuted."""
+    files = ["--q", save("q", np.array(q, "f8")), "--k", save("k", np.array(k, "f8")), "--v", save("v", np.zeros((len(k), 1))),
+             "--initial-state", save("s", np.array(state, "f8")), "--normalize", "none", "--scale", "1", "--bound", "abs<=0.25"]
+    out = np.zeros((len(q), 1))
+    wrong, _, _ = run("check", kernel, *files, *extra, "--out", save("o", out))
+    out[-1] = right
+    good, text, _ = run("check", kernel, *files, *extra, "--out", save("o", out))
+    return (good, wrong) == (0, 1), text
+
+
+state = np.zeros((15, 2))
+state[12, 0] = 2.0**582 * 4  # k_0 k_0 k_1 k_1
+expect("a monomial that underflows and is multiplied by large elements afterwards",
+       *read("taylor", [[2.0**250, 2.0**-540]], [[0, 0]], state, 4, "--degree", "4"))
+expect("a power of the decay that underflows before a large feature",
+       *read("linear", [[0.0]] * 950 + [[2.0**590]], [[0.0]] * 951, [[2.0**362]], 2, "--causal", "top-left", "--decay", "1/2"))
+
 # ---- what is refused ---------------------------------------------------------------------------
 
 q, k, v = (rng.standard_normal((4, 3)).astype("f4") for _ in range(3))
