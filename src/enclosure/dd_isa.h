@@ -9,6 +9,7 @@
 #define ATTEST_ENCLOSURE_DD_ISA_H
 
 #include "../tensor/isa.h"
+#include "dd.h"
 #include "exp_constants.h"
 
 typedef struct {
@@ -72,7 +73,6 @@ static const double dd_inverse_factorial[8][2] = {{0x1p-1, 0},
  * Taylor to degree 9 (the rest is below 2^-116 e); nine doublings e <- e (2 + e), each adding at
  * most 3 DD_ERROR to its relative error; 1 + e; times 2^n. Together at most DD_EXP_ERROR relative.
  */
-#define DD_ERROR 0x1p-103
 #define DD_EXP_ERROR 0x1p-97
 ISA_INLINE vdd vdd_exp(vdd x) {
   vd t = vd_fma(x.hi, vd_set1(EXP64_LOG2E), vd_set1(EXP64_ROUND)), n = t - vd_set1(EXP64_ROUND);

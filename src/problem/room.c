@@ -2,6 +2,7 @@
 #include "room.h"
 
 #include <stdlib.h>
+#include <string.h>
 
 unsigned room_want(int output) {
   return output == OUTPUT_OUT ? WANT_OUT : output == OUTPUT_FINAL_STATE ? WANT_STATE : WANT_LSE;
@@ -28,4 +29,48 @@ void room_balls_clear(room_balls *balls) {
 void room_choice_clear(room_choice *choice) {
   free(choice->fixed);
   *choice = (room_choice){0};
+}
+
+/* ---- declared machine models ----------------------------------------------------------------- */
+
+static int parse_field(room_machine *machine, const char *key, const char *value) {
+  char *end;
+  attest_dtype *format = strcmp(key, "products") == 0     ? &machine->products
+                         : strcmp(key, "weights") == 0    ? &machine->weights
+                         : strcmp(key, "accumulate") == 0 ? &machine->accumulate
+                                                          : NULL;
+  if (format) return tensor_dtype_parse(format, value) == 0 && tensor_dtype_format(*format);
+  if (strcmp(key, "block") == 0) {
+    machine->block = strtoll(value, &end, 10);
+    return *value && !*end && machine->block >= 0;
+  }
+  if (strcmp(key, "exp") == 0) {
+    machine->exp_error = strtod(value, &end);
+    /* An ulp is up to two roundoffs of the value itself. */
+    if (end != value && !strcmp(end, "ulp")) {
+      machine->exp_error *= 2;
+      end += 3;
+    }
+    return *value && !*end && machine->exp_error >= 0 && machine->exp_error <= 0x1p40;
+  }
+  return 0;
+}
+
+attest_status room_machine_parse(room_machine *machine, const char *text, attest_error *error) {
+  char *copy = strdup(text), *rest = copy;
+  if (!copy) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  for (char *field; (field = strsep(&rest, ","));) {
+    char *value = strchr(field, '=');
+    if (value) *value++ = 0;
+    if (value && parse_field(machine, field, value)) continue;
+    attest_fail(
+        error, ATTEST_ERR_INPUT,
+        "--arithmetic: '%s%s%s' is not understood; write products=DTYPE, weights=DTYPE, "
+        "accumulate=DTYPE, block=KEYS (0: one chain) or exp=ERROR in unit roundoffs (or 2ulp)",
+        field, value ? "=" : "", value ? value : "");
+    free(copy);
+    return ATTEST_ERR_INPUT;
+  }
+  free(copy);
+  return ATTEST_OK;
 }

@@ -32,6 +32,10 @@ typedef struct {
   int builtin;      /* the order of operations of the built-in kernel is known: see the room */
 } room_machine;
 
+/* Sets the fields that the text of --arithmetic names: "products=float32,block=64". The others keep
+ * what the room has put there. */
+attest_status room_machine_parse(room_machine *machine, const char *text, attest_error *error);
+
 /* Enclosures of `rows` x `width` elements of one output in double: the exact element lies within
  * radius of x. NaN never appears; an infinite radius means "ask the next tier". For the backward
  * error: a in [a_lo, a_hi], s in [s_lo, s_hi] (MATH: A = sum |p||v|, S = sum t |dx/dy|). */

@@ -54,50 +54,12 @@ room_machine softmax_machine(attest_dtype dtype) {
 /* ---- declared models
  * -------------------------------------------------------------------------------- */
 
-static int parse_field(room_machine *machine, const char *key, const char *value) {
-  char *end;
-  attest_dtype *format = strcmp(key, "products") == 0     ? &machine->products
-                         : strcmp(key, "weights") == 0    ? &machine->weights
-                         : strcmp(key, "accumulate") == 0 ? &machine->accumulate
-                                                          : NULL;
-  if (format) return tensor_dtype_parse(format, value) == 0 && tensor_dtype_format(*format);
-  if (strcmp(key, "block") == 0) {
-    machine->block = strtoll(value, &end, 10);
-    return *value && !*end && machine->block >= 0;
-  }
-  if (strcmp(key, "exp") == 0) {
-    machine->exp_error = strtod(value, &end);
-    /* An ulp is up to two roundoffs of the value itself. */
-    if (end != value && !strcmp(end, "ulp")) {
-      machine->exp_error *= 2;
-      end += 3;
-    }
-    return *value && !*end && machine->exp_error >= 0 && machine->exp_error <= 0x1p40;
-  }
-  return 0;
-}
-
 attest_status softmax_machine_parse(room_machine *machine, const char *text, attest_error *error) {
   *machine = softmax_machine(ATTEST_FLOAT32);
   machine->builtin = 0;
   machine->block = 0;
   machine->exp_error = 2;
-  char *copy = strdup(text), *rest = copy;
-  if (!copy) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  for (char *field; (field = strsep(&rest, ","));) {
-    char *value = strchr(field, '=');
-    if (value) *value++ = 0;
-    if (value && parse_field(machine, field, value)) continue;
-    attest_fail(
-        error, ATTEST_ERR_INPUT,
-        "--arithmetic: '%s%s%s' is not understood; write products=DTYPE, weights=DTYPE, "
-        "accumulate=DTYPE, block=KEYS (0: one chain) or exp=ERROR in unit roundoffs (or 2ulp)",
-        field, value ? "=" : "", value ? value : "");
-    free(copy);
-    return ATTEST_ERR_INPUT;
-  }
-  free(copy);
-  return ATTEST_OK;
+  return room_machine_parse(machine, text, error);
 }
 
 /* ---- one row

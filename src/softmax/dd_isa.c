@@ -3,7 +3,7 @@
 
 #include "../enclosure/dd_isa.h"
 
-ISA_INLINE vdd vdd_set(softmax_dd x) {
+ISA_INLINE vdd vdd_set(dd_number x) {
   return (vdd){vd_set1(x.hi), vd_set1(x.lo)};
 }
 
@@ -51,11 +51,11 @@ static vdd weigh(softmax_dd_row *row) {
   return sum;
 }
 
-static softmax_dd total(vdd sum) {
+static dd_number total(vdd sum) {
   vdd all = vdd_of((vd){0});
   for (int i = 0; i < VD_LANES; i++)
     all = vdd_add(all, (vdd){vd_set1(sum.hi[i]), vd_set1(sum.lo[i])});
-  return (softmax_dd){all.hi[0], all.lo[0]};
+  return (dd_number){all.hi[0], all.lo[0]};
 }
 
 void ISA(softmax_dd_sums)(softmax_dd_row *row);
@@ -67,7 +67,7 @@ void ISA(softmax_dd_sums)(softmax_dd_row *row) {
     vdd sum = vdd_of((vd){0});
     vd size = {0};
     for (int64_t j = row->lo; j < row->hi; j++) {
-      softmax_dd w = {row->score_hi[j], row->score_lo[j]};
+      dd_number w = {row->score_hi[j], row->score_lo[j]};
       if (w.hi == 0) continue;
       vd v = vd_load(values + j * dv_pad + c);
       sum = vdd_add(sum, vdd_mul_double(vdd_set(w), v));
@@ -79,8 +79,8 @@ void ISA(softmax_dd_sums)(softmax_dd_row *row) {
   }
 }
 
-softmax_dd ISA(softmax_dd_exp)(softmax_dd x);
-softmax_dd ISA(softmax_dd_exp)(softmax_dd x) {
+dd_number ISA(softmax_dd_exp)(dd_number x);
+dd_number ISA(softmax_dd_exp)(dd_number x) {
   vdd y = vdd_exp(vdd_set(x));
-  return (softmax_dd){y.hi[0], y.lo[0]};
+  return (dd_number){y.hi[0], y.lo[0]};
 }

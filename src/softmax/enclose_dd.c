@@ -29,71 +29,30 @@
 #include "dd.h"
 #include "terms.h"
 
-#define DD_ERROR 0x1p-103
 #define DD_EXP_ERROR 0x1p-97
 
 ISA_DECLARE(void, softmax_dd_scores, (softmax_dd_row * row));
 ISA_DECLARE(void, softmax_dd_sums, (softmax_dd_row * row));
-ISA_DECLARE(softmax_dd, softmax_dd_exp, (softmax_dd x));
+ISA_DECLARE(dd_number, softmax_dd_exp, (dd_number x));
 void softmax_dd_scores(softmax_dd_row *row) {
   ISA_DISPATCH(softmax_dd_scores)(row);
 }
 void softmax_dd_sums(softmax_dd_row *row) {
   ISA_DISPATCH(softmax_dd_sums)(row);
 }
-softmax_dd softmax_dd_exp(softmax_dd x) {
+dd_number softmax_dd_exp(dd_number x) {
   return ISA_DISPATCH(softmax_dd_exp)(x);
 }
 
-/* ---- scalar double-double
- * ----------------------------------------------------------------------------- */
-
-static softmax_dd two_sum(double a, double b) {
-  double s = a + b, a1 = s - b, b1 = s - a1;
-  return (softmax_dd){s, (a - a1) + (b - b1)};
-}
-
-static softmax_dd dd_add(softmax_dd a, softmax_dd b) {
-  softmax_dd s = two_sum(a.hi, b.hi), t = two_sum(a.lo, b.lo);
-  softmax_dd v = two_sum(s.hi, s.lo + t.hi);
-  return two_sum(v.hi, t.lo + v.lo);
-}
-
-static softmax_dd dd_mul(softmax_dd a, softmax_dd b) {
-  double p = a.hi * b.hi, low = fma(a.hi, b.hi, -p);
-  return two_sum(p, low + (a.hi * b.lo + a.lo * b.hi));
-}
-
-static softmax_dd dd_negative(softmax_dd a) {
-  return (softmax_dd){-a.hi, -a.lo};
-}
-
-/* Two Newton corrections: relative error below 4 DD_ERROR. */
-static softmax_dd dd_div(softmax_dd a, softmax_dd b) {
-  softmax_dd q = {a.hi / b.hi, 0};
-  for (int i = 0; i < 2; i++) {
-    softmax_dd rest = dd_add(a, dd_negative(dd_mul(q, b)));
-    q = dd_add(q, (softmax_dd){rest.hi / b.hi, 0});
-  }
-  return q;
-}
-
 /* Within 2^-105 relative. */
-static softmax_dd dd_of_real(const problem_real *real) {
-  softmax_dd x;
+static dd_number dd_of_real(const problem_real *real) {
   arb_t ball;
-  arf_t high;
   arb_init(ball);
-  arf_init(high);
   arb_set_fmpq(ball, real->value, 200);
   if (real->root) arb_sqrt(ball, ball, 200);
-  x.hi = arf_get_d(arb_midref(ball), ARF_RND_NEAR);
-  arf_set_d(high, x.hi);
-  arf_sub(high, arb_midref(ball), high, ARF_PREC_EXACT, ARF_RND_DOWN);
-  x.lo = arf_get_d(high, ARF_RND_NEAR);
+  dd_number x = dd_of_ball(ball);
   arb_clear(ball);
-  arf_clear(high);
-  return real->sign < 0 ? dd_negative(x) : real->sign == 0 ? (softmax_dd){0, 0} : x;
+  return real->sign < 0 ? dd_negative(x) : real->sign == 0 ? (dd_number){0, 0} : x;
 }
 
 /* ---- one row
@@ -109,17 +68,17 @@ static void finish_scores(softmax_dd_row *row) {
   const problem_slice *slice = &pack->slice;
   row->shift = row->has_sink ? row->sink.hi : -INFINITY;
   for (int64_t j = row->lo; j < row->hi; j++) {
-    softmax_dd s = {row->score_hi[j], row->score_lo[j]};
+    dd_number s = {row->score_hi[j], row->score_lo[j]};
     double bias = slice->bias.data ? element(&slice->bias, row->row, j) : 0;
     if (!problem_visible(pack->problem, slice, row->row, j)) {
       row->score_hi[j] = -INFINITY;
       row->score_lo[j] = 0;
       continue;
     }
-    if (slice->bias.data) s = dd_add(s, (softmax_dd){bias, 0});
+    if (slice->bias.data) s = dd_add(s, (dd_number){bias, 0});
     if (slice->has_slope) {
       double step = (double)(j - row->row - slice->offset), p = slice->slope * step;
-      s = dd_add(s, (softmax_dd){p, fma(slice->slope, step, -p)});
+      s = dd_add(s, (dd_number){p, fma(slice->slope, step, -p)});
     }
     if (pack->has_temperature) s = dd_mul(s, row->inverse_temperature);
     row->score_hi[j] = s.hi;
@@ -149,7 +108,7 @@ static int row_open(softmax_dd_row *row, const softmax_pack *pack, int64_t index
               pack->slice.q.stride[1]);
   if (pack->is_rotary) row->query_low = pack->query_low + index * pack->slice.d;
   row->scale = dd_of_real(&pack->problem->values.scale);
-  row->inverse_temperature = (softmax_dd){1, 0};
+  row->inverse_temperature = (dd_number){1, 0};
   if (pack->has_temperature) {
     problem_real inverse;
     problem_real_init(&inverse);
@@ -158,26 +117,26 @@ static int row_open(softmax_dd_row *row, const softmax_pack *pack, int64_t index
     problem_real_clear(&inverse);
   }
   row->has_sink = pack->slice.has_sink;
-  row->sink = dd_mul((softmax_dd){pack->slice.sink, 0}, row->inverse_temperature);
+  row->sink = dd_mul((dd_number){pack->slice.sink, 0}, row->inverse_temperature);
   return 1;
 }
 
 static void add_sink(softmax_dd_row *row) {
   if (!row->has_sink) return;
-  softmax_dd y = dd_add(row->sink, (softmax_dd){-row->shift, 0});
+  dd_number y = dd_add(row->sink, (dd_number){-row->shift, 0});
   row->sum = dd_add(row->sum, softmax_dd_exp(y));
 }
 
 /* 1/ln 2 as a double-double, within 2^-107. */
-static const softmax_dd inverse_ln2 = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
+static const dd_number inverse_ln2 = {0x1.71547652b82fep+0, 0x1.777d0ffda0d24p-56};
 
 /* Step 4. */
-static softmax_dd logarithm(const softmax_dd_row *row, int base) {
+static dd_number logarithm(const softmax_dd_row *row, int base) {
   double y = log64(row->sum.hi);
-  softmax_dd r = dd_mul(row->sum, softmax_dd_exp((softmax_dd){-y, 0}));
-  r = dd_add(r, (softmax_dd){-1, 0});
-  softmax_dd lse = dd_add((softmax_dd){row->shift, 0}, (softmax_dd){y, 0});
-  lse = dd_add(lse, dd_add(r, (softmax_dd){-0.5 * r.hi * r.hi, 0}));
+  dd_number r = dd_mul(row->sum, softmax_dd_exp((dd_number){-y, 0}));
+  r = dd_add(r, (dd_number){-1, 0});
+  dd_number lse = dd_add((dd_number){row->shift, 0}, (dd_number){y, 0});
+  lse = dd_add(lse, dd_add(r, (dd_number){-0.5 * r.hi * r.hi, 0}));
   return base == 2 ? dd_mul(lse, inverse_ln2) : lse;
 }
 
@@ -211,7 +170,7 @@ static void row_out(double *x_hi, double *x_lo, double *radius, const softmax_dd
                     const softmax_row_terms *terms, double rho, double g) {
   for (int64_t c = 0; c < row->pack->slice.dv; c++) {
     double v_max = softmax_largest_value(row->pack, terms, c);
-    softmax_dd x = dd_div((softmax_dd){row->out_hi[c], row->out_lo[c]}, row->sum);
+    dd_number x = dd_div((dd_number){row->out_hi[c], row->out_lo[c]}, row->sum);
     double a = row->size[c] / row->sum.hi * (1 + 0x1p-20);
     x_hi[c] = x.hi;
     x_lo[c] = x.lo;
@@ -227,7 +186,7 @@ static void row_out(double *x_hi, double *x_lo, double *radius, const softmax_dd
 static void row_lse(double *x_hi, double *x_lo, double *radius, const softmax_dd_row *row,
                     const softmax_row_terms *terms, double rho, double g) {
   int base = row->pack->problem->values.lse_base;
-  softmax_dd lse = logarithm(row, base);
+  dd_number lse = logarithm(row, base);
   *x_hi = lse.hi;
   *x_lo = lse.lo;
   *radius = (rho + g + terms->keys * 0x1p-110 + 0x1p-96 + 16 * DD_ERROR * (1 + fabs(lse.hi))) *

@@ -58,42 +58,10 @@ room_machine taylor_machine(attest_dtype dtype) {
 
 /* ---- declared models ------------------------------------------------------------------------- */
 
-static int parse_field(room_machine *machine, const char *key, const char *value) {
-  char *end;
-  attest_dtype *format = strcmp(key, "products") == 0     ? &machine->products
-                         : strcmp(key, "weights") == 0    ? &machine->weights
-                         : strcmp(key, "accumulate") == 0 ? &machine->accumulate
-                                                          : NULL;
-  if (format) return tensor_dtype_parse(format, value) == 0 && tensor_dtype_format(*format);
-  if (strcmp(key, "block") == 0) {
-    machine->block = strtoll(value, &end, 10);
-    return *value && !*end && machine->block >= 0;
-  }
-  if (strcmp(key, "exp") == 0) {
-    machine->exp_error = strtod(value, &end);
-    return *value && !*end && machine->exp_error >= 0 && machine->exp_error <= 0x1p40;
-  }
-  return 0;
-}
-
 attest_status taylor_machine_parse(room_machine *machine, const char *text, attest_error *error) {
   *machine = taylor_machine(ATTEST_FLOAT32);
   machine->builtin = 0;
-  char *copy = strdup(text), *rest = copy;
-  if (!copy) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  for (char *field; (field = strsep(&rest, ","));) {
-    char *value = strchr(field, '=');
-    if (value) *value++ = 0;
-    if (value && parse_field(machine, field, value)) continue;
-    attest_fail(error, ATTEST_ERR_INPUT,
-                "--arithmetic: '%s%s%s' is not understood; write products=DTYPE, weights=DTYPE, "
-                "accumulate=DTYPE, block=KEYS (0: one chain) or exp=ERROR in unit roundoffs",
-                field, value ? "=" : "", value ? value : "");
-    free(copy);
-    return ATTEST_ERR_INPUT;
-  }
-  free(copy);
-  return ATTEST_OK;
+  return room_machine_parse(machine, text, error);
 }
 
 /* ---- units ----------------------------------------------------------------------------------- */

@@ -3,18 +3,15 @@
 #ifndef ATTEST_TAYLOR_DD_H
 #define ATTEST_TAYLOR_DD_H
 
+#include "../enclosure/dd.h"
 #include "enclose.h"
-
-typedef struct {
-  double hi, lo;
-} taylor_dd;
 
 /* One row: parameters in, sums out. */
 typedef struct {
   const taylor_work *work;
   int64_t row, lo, hi;
-  taylor_dd scale;
-  taylor_dd *inverse;  /* [degree + 1]: 1/m */
+  dd_number scale;
+  dd_number *inverse;  /* [degree + 1]: 1/m */
   double *q_hi, *q_lo; /* [d, rounded up to 8]: f(q) */
   double *w_hi, *w_lo; /* [blocks * SUMS_KEYS]: weights, 0 where hidden */
   double *n_hi, *n_lo; /* [pad]: sum w u */

@@ -3,7 +3,7 @@
 
 #include "../enclosure/dd_isa.h"
 
-ISA_INLINE vdd vdd_set(taylor_dd x) {
+ISA_INLINE vdd vdd_set(dd_number x) {
   return (vdd){vd_set1(x.hi), vd_set1(x.lo)};
 }
 
@@ -48,7 +48,7 @@ void ISA(taylor_dd_sums)(taylor_dd_row *row, const double *w_hi, const double *w
   for (int64_t c = 0; c < pad; c += VD_LANES) {
     vdd sum = {vd_load(row->n_hi + c), vd_load(row->n_lo + c)};
     for (int64_t j = first; j < last; j++) {
-      taylor_dd w = {w_hi[j], w_lo[j]};
+      dd_number w = {w_hi[j], w_lo[j]};
       if (w.hi == 0) continue;
       sum = vdd_add(sum, vdd_mul_double(vdd_set(w), vd_load(values + j * pad + c)));
     }

@@ -28,8 +28,6 @@
 #include "dd.h"
 #include "terms.h"
 
-#define DD_ERROR 0x1p-103
-
 ISA_DECLARE(void, taylor_dd_weights, (taylor_dd_row * row));
 ISA_DECLARE(void, taylor_dd_sums,
             (taylor_dd_row * row, const double *w_hi, const double *w_lo, const double *values,
@@ -46,56 +44,15 @@ void taylor_dd_elu1(double *hi, double *lo, const double *x, int64_t n) {
   ISA_DISPATCH(taylor_dd_elu1)(hi, lo, x, n);
 }
 
-/* ---- scalar double-double -------------------------------------------------------------------- */
-
-static taylor_dd two_sum(double a, double b) {
-  double s = a + b, a1 = s - b, b1 = s - a1;
-  return (taylor_dd){s, (a - a1) + (b - b1)};
-}
-
-static taylor_dd dd_add(taylor_dd a, taylor_dd b) {
-  taylor_dd s = two_sum(a.hi, b.hi), t = two_sum(a.lo, b.lo);
-  taylor_dd v = two_sum(s.hi, s.lo + t.hi);
-  return two_sum(v.hi, t.lo + v.lo);
-}
-
-static taylor_dd dd_mul(taylor_dd a, taylor_dd b) {
-  double p = a.hi * b.hi, low = fma(a.hi, b.hi, -p);
-  return two_sum(p, low + (a.hi * b.lo + a.lo * b.hi));
-}
-
-static taylor_dd dd_div(taylor_dd a, taylor_dd b) {
-  taylor_dd q = {a.hi / b.hi, 0};
-  for (int i = 0; i < 2; i++) {
-    taylor_dd product = dd_mul(q, b);
-    taylor_dd rest = dd_add(a, (taylor_dd){-product.hi, -product.lo});
-    q = dd_add(q, (taylor_dd){rest.hi / b.hi, 0});
-  }
-  return q;
-}
-
-/* The middle of a ball of at least 200 bits, within 2^-105 relative. */
-static taylor_dd dd_of_ball(const arb_t ball) {
-  taylor_dd x;
-  arf_t high;
-  arf_init(high);
-  x.hi = arf_get_d(arb_midref(ball), ARF_RND_NEAR);
-  arf_set_d(high, x.hi);
-  arf_sub(high, arb_midref(ball), high, ARF_PREC_EXACT, ARF_RND_DOWN);
-  x.lo = arf_get_d(high, ARF_RND_NEAR);
-  arf_clear(high);
-  return x;
-}
-
-static taylor_dd dd_of_real(const problem_real *real) {
+static dd_number dd_of_real(const problem_real *real) {
   arb_t ball;
   arb_init(ball);
   arb_set_fmpq(ball, real->value, 200);
   if (real->root) arb_sqrt(ball, ball, 200);
-  taylor_dd x = dd_of_ball(ball);
+  dd_number x = dd_of_ball(ball);
   arb_clear(ball);
-  if (real->sign < 0) x = (taylor_dd){-x.hi, -x.lo};
-  return real->sign == 0 ? (taylor_dd){0, 0} : x;
+  if (real->sign < 0) x = (dd_number){-x.hi, -x.lo};
+  return real->sign == 0 ? (dd_number){0, 0} : x;
 }
 
 /* ---- out ------------------------------------------------------------------------------------- */
@@ -136,7 +93,7 @@ static int row_open(taylor_dd_row *row, const taylor_work *work, int64_t index) 
   row->n_lo = row->n_hi + work->pad;
   row->q_hi = row->n_lo + work->pad;
   row->q_lo = row->q_hi + query;
-  row->inverse = (taylor_dd *)(row->q_lo + query);
+  row->inverse = (dd_number *)(row->q_lo + query);
   row->scale = dd_of_real(&work->problem->values.scale);
   arb_t ball;
   arb_init(ball);
@@ -151,17 +108,17 @@ static int row_open(taylor_dd_row *row, const taylor_work *work, int64_t index) 
   return 0;
 }
 
-static taylor_dd power_of(const taylor_work *work, int64_t steps) {
-  return (taylor_dd){work->power[steps], work->power_lo[steps]};
+static dd_number power_of(const taylor_work *work, int64_t steps) {
+  return (dd_number){work->power[steps], work->power_lo[steps]};
 }
 
 /* Visibility and decay. */
 static void finish_weights(taylor_dd_row *row) {
   const taylor_work *work = row->work;
   for (int64_t j = row->lo; j < row->hi; j++) {
-    taylor_dd w = {row->w_hi[j], row->w_lo[j]};
+    dd_number w = {row->w_hi[j], row->w_lo[j]};
     if (!problem_visible(work->problem, &work->slice, row->row, j))
-      w = (taylor_dd){0, 0};
+      w = (dd_number){0, 0};
     else if (work->power)
       w = dd_mul(w, power_of(work, taylor_steps(&work->slice, row->row, j)));
     row->w_hi[j] = w.hi;
@@ -178,16 +135,16 @@ static int add_state(taylor_dd_row *row) {
   double *hi = calloc((size_t)(2 * rows), sizeof *hi), *lo = hi + rows;
   if (!hi) return 0;
   for (int64_t b = 0; b < rows; b++) {
-    taylor_dd psi = {1, 0};
+    dd_number psi = {1, 0};
     int64_t a = basis ? basis->coordinate[b] : b;
-    if (a >= 0) psi = (taylor_dd){row->q_hi[a], row->q_lo[a]};
-    if (basis && b > 0) psi = dd_mul(psi, (taylor_dd){hi[basis->parent[b]], lo[basis->parent[b]]});
+    if (a >= 0) psi = (dd_number){row->q_hi[a], row->q_lo[a]};
+    if (basis && b > 0) psi = dd_mul(psi, (dd_number){hi[basis->parent[b]], lo[basis->parent[b]]});
     hi[b] = psi.hi;
     lo[b] = psi.lo;
   }
   for (int64_t b = 0; b < rows; b++) {
-    taylor_dd psi =
-        dd_mul((taylor_dd){hi[b], lo[b]}, (taylor_dd){work->factor[b], work->factor_lo[b]});
+    dd_number psi =
+        dd_mul((dd_number){hi[b], lo[b]}, (dd_number){work->factor[b], work->factor_lo[b]});
     if (work->power)
       psi = dd_mul(psi, power_of(work, taylor_initial_steps(&work->slice, row->row)));
     hi[b] = psi.hi;
@@ -220,15 +177,15 @@ static void finish_row(double *x_hi, double *x_lo, double *radius, const taylor_
                        const taylor_row_view *v) {
   const taylor_work *work = row->work;
   int64_t dv = work->slice.dv;
-  taylor_dd w = {1, 0}, eps = dd_of_real(&work->problem->values.eps);
+  dd_number w = {1, 0}, eps = dd_of_real(&work->problem->values.eps);
   double w_error = 0;
   if (work->kind.has_normalizer) {
-    w = dd_add((taylor_dd){row->n_hi[dv], row->n_lo[dv]}, eps);
+    w = dd_add((dd_number){row->n_hi[dv], row->n_lo[dv]}, eps);
     w_error = column_error(v, dv) + 2 * DD_ERROR * (fabs(w.hi) + fabs(eps.hi)) * 1.01;
   }
   double least = (fabs(w.hi) - w_error) * (1 - 0x1p-40);
   for (int64_t c = 0; c < dv; c++) {
-    taylor_dd n = {row->n_hi[c], row->n_lo[c]}, x = work->kind.has_normalizer ? dd_div(n, w) : n;
+    dd_number n = {row->n_hi[c], row->n_lo[c]}, x = work->kind.has_normalizer ? dd_div(n, w) : n;
     double size = fabs(x.hi);
     x_hi[c] = x.hi;
     x_lo[c] = x.lo;
@@ -268,17 +225,17 @@ static void out_row(double *x_hi, double *x_lo, double *radius, const taylor_wor
 /* ---- the final state ------------------------------------------------------------------------- */
 
 /* Feature `row` of key j as a double-double, decay included. */
-static taylor_dd key_feature(const taylor_work *work, const int64_t tuple[], int64_t order,
+static dd_number key_feature(const taylor_work *work, const int64_t tuple[], int64_t order,
                              int64_t row, int64_t j) {
   int64_t d = work->slice.d, at = j / SUMS_PANEL * SUMS_PANEL * d + j % SUMS_PANEL;
   const double *hi = work->keys_dd ? work->keys_dd : work->keys;
-  taylor_dd f = {1, 0};
+  dd_number f = {1, 0};
   if (work->kind.degree < 0) {
     int64_t i = at + row * SUMS_PANEL;
-    f = (taylor_dd){hi[i], work->keys_dd ? hi[i + work->blocks * SUMS_KEYS * d] : 0};
+    f = (dd_number){hi[i], work->keys_dd ? hi[i + work->blocks * SUMS_KEYS * d] : 0};
   }
   for (int64_t i = 0; i < order; i++)
-    f = dd_mul(f, (taylor_dd){hi[at + tuple[i] * SUMS_PANEL], 0});
+    f = dd_mul(f, (dd_number){hi[at + tuple[i] * SUMS_PANEL], 0});
   return work->power ? dd_mul(f, power_of(work, work->slice.nk - 1 - j)) : f;
 }
 
@@ -286,9 +243,9 @@ static taylor_dd key_feature(const taylor_work *work, const int64_t tuple[], int
 static void add_initial(taylor_dd_row *dd, double *size, int64_t row) {
   const taylor_work *work = dd->work;
   for (int64_t c = 0; work->state_rows && c < work->problem->state_width; c++) {
-    taylor_dd start = {work->state_values[row * work->pad + c], 0};
+    dd_number start = {work->state_values[row * work->pad + c], 0};
     if (work->power) start = dd_mul(start, power_of(work, work->slice.nk));
-    taylor_dd sum = dd_add((taylor_dd){dd->n_hi[c], dd->n_lo[c]}, start);
+    dd_number sum = dd_add((dd_number){dd->n_hi[c], dd->n_lo[c]}, start);
     dd->n_hi[c] = sum.hi;
     dd->n_lo[c] = sum.lo;
     size[c] += fabs(start.hi);
@@ -319,7 +276,7 @@ static void state_row(double *x_hi, double *x_lo, double *radius, const taylor_w
   double *size = calloc((size_t)work->columns, sizeof *size);
   if (size && row_open(&dd, work, -1)) {
     for (int64_t j = 0; j < keys; j++) {
-      taylor_dd f = key_feature(work, tuple, order, row, j);
+      dd_number f = key_feature(work, tuple, order, row, j);
       dd.w_hi[j] = f.hi;
       dd.w_lo[j] = f.lo;
       for (int64_t c = 0; c < work->columns; c++)

@@ -40,15 +40,10 @@ static void set_parameters(taylor_work *work) {
 /* Of parameters, so that products of many stay good to 2^-105. */
 enum { PREC = 256 };
 
-/* The middle of a ball as the sum of two doubles. */
 static void split(double *hi, double *lo, const arb_t x) {
-  arf_t rest;
-  arf_init(rest);
-  *hi = arf_get_d(arb_midref(x), ARF_RND_NEAR);
-  arf_set_d(rest, *hi);
-  arf_sub(rest, arb_midref(x), rest, ARF_PREC_EXACT, ARF_RND_DOWN);
-  *lo = arf_get_d(rest, ARF_RND_NEAR);
-  arf_clear(rest);
+  dd_number y = dd_of_ball(x);
+  *hi = y.hi;
+  *lo = y.lo;
 }
 
 /* decay^n to the nearest double, 0 below 2^-900. */
