@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Claim files into claims: every key and every expression is checked here, before any work. */
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -46,7 +47,8 @@ static int is_printed_number(const char *text) {
     i++, digits++;
   if (text[i] == '/' && digits) {
     size_t denominator = strspn(text + i + 1, "0123456789");
-    return denominator > 0 && !text[i + 1 + denominator];
+    int is_zero = strspn(text + i + 1, "0") == denominator;
+    return !is_zero && !text[i + 1 + denominator];
   }
   if (text[i] == '.') {
     size_t places = strspn(text + i + 1, "0123456789");
@@ -225,6 +227,9 @@ static attest_status take_expected(claim *c, const config_node *mapping, loader 
 
 static attest_status check_claim(const claim *c, const config_node *node, loader *l) {
   if (!c->id) return config_fail(l->error, l->path, node, "the claim has no id");
+  for (const char *s = c->id; *s; s++)
+    if (isspace((unsigned char)*s) || iscntrl((unsigned char)*s))
+      return config_fail(l->error, l->path, node, "an id has no spaces, as in S1-09");
   if (!c->statement) return config_fail(l->error, l->path, node, "%s has no statement", c->id);
   if (!c->check_count && !c->reason)
     return config_fail(
@@ -283,6 +288,7 @@ attest_status claim_file_open(claim_file *file, const char *path, attest_error *
   const config_node *list = status ? NULL : config_find(root, "claims");
   if (!status && !list) status = config_fail(error, path, root, "claims: is missing");
   if (!status) status = config_expect(list, CONFIG_SEQUENCE, "claims", path, error);
+  if (!status && !list->count) status = config_fail(error, path, list, "claims: is empty");
   if (!status) {
     file->path = strdup(path);
     file->claims = calloc(list->count + 1, sizeof *file->claims);

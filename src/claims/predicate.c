@@ -140,6 +140,7 @@ attest_status predicate_set_formula(predicate *p, const char *text, attest_error
 typedef struct {
   const predicate *p;
   predicate_result *result;
+  long dead_ends; /* values of some variables for which the next one has none */
   value variables[PREDICATE_VARIABLES_MAX];
   attest_error *error;
 } decider;
@@ -179,10 +180,19 @@ static void note(decider *d, int truth) {
 
 static attest_status visit(decider *d, int i);
 
+/* One more combination of the variables that are not real, or one more dead end. */
+static attest_status count_one(decider *d, long *counter) {
+  ++*counter;
+  if (d->result->points + d->dead_ends <= PREDICATE_POINTS_MAX) return ATTEST_OK;
+  return attest_fail(d->error, ATTEST_ERR_INPUT, "more than %d combinations of values",
+                     PREDICATE_POINTS_MAX);
+}
+
 static attest_status visit_point(decider *d) {
   int truth;
   evaluation how = {.prec = 128, .variables = d->variables, .steps = EVALUATION_STEPS};
-  attest_status status = decide_truth(&truth, &d->p->formula, &how, DECIDE_PRECISION_MAX, d->error);
+  attest_status status = count_one(d, &d->result->points);
+  if (!status) status = decide_truth(&truth, &d->p->formula, &how, DECIDE_PRECISION_MAX, d->error);
   if (!status) note(d, truth);
   return status;
 }
@@ -205,6 +215,7 @@ static attest_status visit_integers(decider *d, int i) {
   if (!status && fmpz_sgn(ends[2]) <= 0)
     status =
         attest_fail(d->error, ATTEST_ERR_INPUT, "range of %s: the step must be positive", r->name);
+  if (!status && fmpz_cmp(ends[0], ends[1]) > 0) status = count_one(d, &d->dead_ends);
   for (; !status && d->result->truth != 0 && fmpz_cmp(ends[0], ends[1]) <= 0;
        fmpz_add(ends[0], ends[0], ends[2])) {
     value_set_si(&d->variables[i], 0);
@@ -221,6 +232,7 @@ static attest_status visit_values(decider *d, int i) {
   value list;
   value_init(&list);
   attest_status status = range_value(&list, &d->p->ranges[i].low, d);
+  if (!status && !list.count) status = count_one(d, &d->dead_ends);
   for (size_t k = 0; k < list.count && !status && d->result->truth != 0; k++) {
     /* A value that is no rational is computed anew at every precision: it must be exact. */
     if (list.items[k].kind == VALUE_BALL)
@@ -268,7 +280,6 @@ static attest_status visit_boxes(decider *d, int i, real_interval *ranges) {
                          "range of %s: an unbounded range needs a comparison of rational functions "
                          "of one real variable; give it ends",
                          d->p->ranges[i + k].name);
-    if (real_interval_is_empty(&ranges[k])) return ATTEST_OK;
   }
   attest_status status =
       subdivide(&truth, &d->result->boxes, &d->p->formula, d->variables, reals, ranges, d->error);
@@ -277,14 +288,16 @@ static attest_status visit_boxes(decider *d, int i, real_interval *ranges) {
 }
 
 static attest_status visit_reals(decider *d, int i) {
-  int reals = d->p->count - i, truth = VALUE_UNKNOWN;
+  int reals = d->p->count - i, truth = VALUE_UNKNOWN, is_empty = 0;
   real_interval ranges[PREDICATE_VARIABLES_MAX];
   attest_status status = ATTEST_OK;
   for (int k = 0; k < reals; k++) {
     real_interval_init(&ranges[k]);
     if (!status) status = set_interval(&ranges[k], &d->p->ranges[i + k], d);
+    is_empty |= !status && real_interval_is_empty(&ranges[k]);
   }
-  if (!status && reals == 1) {
+  if (!status) status = count_one(d, is_empty ? &d->dead_ends : &d->result->points);
+  if (!status && !is_empty && reals == 1) {
     evaluation how = {.prec = 128, .variables = d->variables, .steps = EVALUATION_STEPS};
     status = symbolic_decide(&truth, &d->variables[i], &d->p->formula, &how, &ranges[0], d->error);
     if (!status && truth != VALUE_UNKNOWN) {
@@ -292,23 +305,13 @@ static attest_status visit_reals(decider *d, int i) {
       note(d, truth);
     }
   }
-  if (!status && truth == VALUE_UNKNOWN) status = visit_boxes(d, i, ranges);
+  if (!status && !is_empty && truth == VALUE_UNKNOWN) status = visit_boxes(d, i, ranges);
   for (int k = 0; k < reals; k++)
     real_interval_clear(&ranges[k]);
   return status;
 }
 
-/* One more combination of the variables that are not real. */
-static attest_status count_point(decider *d) {
-  if (++d->result->points <= PREDICATE_POINTS_MAX) return ATTEST_OK;
-  return attest_fail(d->error, ATTEST_ERR_INPUT, "more than %d combinations of values",
-                     PREDICATE_POINTS_MAX);
-}
-
 static attest_status visit(decider *d, int i) {
-  int is_last = i == d->p->count || d->p->ranges[i].kind == RANGE_REALS;
-  attest_status status = is_last ? count_point(d) : ATTEST_OK;
-  if (status) return status;
   if (i == d->p->count) return visit_point(d);
   switch (d->p->ranges[i].kind) {
   case RANGE_INTEGERS:
@@ -340,6 +343,9 @@ attest_status predicate_decide(predicate_result *result, const predicate *p, att
   *result = (predicate_result){.truth = 1};
   decider_init(&d, p, result, error);
   attest_status status = visit(&d, 0);
+  if (!status && !result->points)
+    status = attest_fail(error, ATTEST_ERR_INPUT,
+                         "the ranges are empty, so nothing is claimed: the low end comes first");
   decider_clear(&d);
   return status;
 }

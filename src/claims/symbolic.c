@@ -11,7 +11,7 @@ enum { DEGREE_MAX = 100, TERMS_MAX = 1000 };
 typedef enum { IS_FUNCTION, IS_OTHER, IS_ERROR } symbolic_kind;
 
 typedef struct {
-  const evaluation *how;
+  const real_interval *range;
   rational_function *slots; /* by slot; NULL polynomials: not rational */
   char *known;
   attest_error *error;
@@ -60,8 +60,6 @@ static void function_add(rational_function *r, const rational_function *a, int n
   fmpq_poly_clear(term);
 }
 
-/* Denominators stay as written: where one vanishes the expression has no value, even if the
- * quotient has a limit. */
 static int is_constant(const rational_function *r) {
   return fmpq_poly_degree(r->num) <= 0 && fmpq_poly_degree(r->den) == 0;
 }
@@ -85,6 +83,22 @@ static symbolic_kind set_value(rational_function *r, const value *v) {
 
 /* ---- nodes ---- */
 
+/* Whether the range has no zero of a divisor: an error if it has one, as the expression has no
+ * value there, whatever becomes of the quotient: 1/(1/t), (1/t)^0. */
+static symbolic_kind check_divisor(const fmpq_poly_t p, int column, symbolic *s) {
+  value zero;
+  value_init(&zero);
+  int vanishes_nowhere = symbolic_sign(&zero, p, '!', s->range);
+  value_clear(&zero);
+  if (vanishes_nowhere == VALUE_UNKNOWN) return IS_OTHER;
+  if (vanishes_nowhere) return IS_FUNCTION;
+  s->status = attest_fail(s->error, ATTEST_ERR_INPUT,
+                          fmpq_poly_is_zero(p) ? "column %d: division by zero"
+                                               : "column %d: division by zero within the range",
+                          column);
+  return IS_ERROR;
+}
+
 static symbolic_kind convert_chain(rational_function *r, const node *n, symbolic *s) {
   symbolic_kind kind = convert(r, n->children[0], s);
   rational_function next;
@@ -93,15 +107,12 @@ static symbolic_kind convert_chain(rational_function *r, const node *n, symbolic
     char operator= n->operators[i];
     kind = convert(&next, n->children[i], s);
     if (kind != IS_FUNCTION) break;
-    if (operator== '/' && fmpq_poly_is_zero(next.num)) {
-      s->status =
-          attest_fail(s->error, ATTEST_ERR_INPUT, "column %d: division by zero", n->columns[i]);
-      kind = IS_ERROR;
-    } else if (operator== '*' || operator== '/') {
+    if (operator== '/') kind = check_divisor(next.num, n->columns[i], s);
+    if (kind != IS_FUNCTION) break;
+    if (operator== '*' || operator== '/')
       function_multiply(r, &next, operator== '/');
-    } else {
+    else
       function_add(r, &next, operator== '-');
-    }
     if (kind == IS_FUNCTION &&
         (fmpq_poly_degree(r->num) > DEGREE_MAX || fmpq_poly_degree(r->den) > DEGREE_MAX))
       kind = IS_OTHER;
@@ -125,10 +136,11 @@ static symbolic_kind convert_power(rational_function *r, const node *n, symbolic
     int whole = is_constant(&exponent) && value_get_fmpz(k, &v) &&
                 fmpz_bits(k) <= 7; /* degrees end below */
     slong power = whole ? fmpz_get_si(k) : 0;
-    if (!whole || FLINT_ABS(power) * degree > DEGREE_MAX ||
-        (power < 0 && fmpq_poly_is_zero(r->num))) {
+    if (!whole || FLINT_ABS(power) * degree > DEGREE_MAX)
       kind = IS_OTHER;
-    } else {
+    else if (power < 0)
+      kind = check_divisor(r->num, n->column, s);
+    if (kind == IS_FUNCTION) {
       if (power < 0) fmpq_poly_swap(r->num, r->den);
       fmpq_poly_pow(r->num, r->num, (ulong)FLINT_ABS(power));
       fmpq_poly_pow(r->den, r->den, (ulong)FLINT_ABS(power));
@@ -303,20 +315,9 @@ static symbolic_kind convert(rational_function *r, const node *n, symbolic *s) {
 
 /* ---- predicates ---- */
 
-static attest_status check_denominator(const fmpq_poly_t den, const real_interval *range,
-                                       attest_error *error) {
-  value zero;
-  value_init(&zero);
-  attest_status status = ATTEST_OK;
-  if (symbolic_sign(&zero, den, '!', range) == 0)
-    status = attest_fail(error, ATTEST_ERR_INPUT, "division by zero within the range");
-  value_clear(&zero);
-  return status;
-}
-
 /* a OPERATOR b: the sign of (a - b) = num/den is that of num den. */
 static attest_status decide_pair(int *truth, value *witness, const node *a, const node *b,
-                                 char operator, const real_interval * range, symbolic *s) {
+                                 char operator, symbolic * s) {
   rational_function left, right;
   function_init(&left);
   function_init(&right);
@@ -325,31 +326,28 @@ static attest_status decide_pair(int *truth, value *witness, const node *a, cons
   attest_status status = kind == IS_ERROR ? s->status : ATTEST_OK;
   *truth = VALUE_UNKNOWN;
   if (kind == IS_FUNCTION) {
-    status = check_denominator(left.den, range, s->error);
-    if (!status) status = check_denominator(right.den, range, s->error);
     function_add(&left, &right, 1);
     fmpq_poly_mul(left.num, left.num, left.den);
-    if (!status) *truth = symbolic_sign(witness, left.num, operator, range);
+    *truth = symbolic_sign(witness, left.num, operator, s->range);
   }
   function_clear(&left);
   function_clear(&right);
   return status;
 }
 
-static attest_status decide_node(int *truth, value *witness, const node *n,
-                                 const real_interval *range, symbolic *s) {
+static attest_status decide_node(int *truth, value *witness, const node *n, symbolic *s) {
   attest_status status = ATTEST_OK;
   int every = 1;
   *truth = VALUE_UNKNOWN;
   if (n->kind == NODE_LET) {
     symbolic_kind kind = bind(n, s);
-    return kind == IS_ERROR ? s->status : decide_node(truth, witness, n->children[1], range, s);
+    return kind == IS_ERROR ? s->status : decide_node(truth, witness, n->children[1], s);
   }
   if (n->kind != NODE_COMPARE && n->kind != NODE_AND) return ATTEST_OK;
   for (size_t i = n->kind == NODE_COMPARE; i < n->count && !status; i++) {
-    status = n->kind == NODE_AND ? decide_node(truth, witness, n->children[i], range, s)
+    status = n->kind == NODE_AND ? decide_node(truth, witness, n->children[i], s)
                                  : decide_pair(truth, witness, n->children[i - 1], n->children[i],
-                                               n->operators[i], range, s);
+                                               n->operators[i], s);
     if (status || *truth == 0) return status;
     if (*truth == VALUE_UNKNOWN) every = VALUE_UNKNOWN;
   }
@@ -361,7 +359,7 @@ attest_status symbolic_decide(int *truth, value *witness, const expression *e,
                               const evaluation *how, const real_interval *range,
                               attest_error *error) {
   attest_error unused;
-  symbolic s = {.how = how, .error = error ? error : &unused};
+  symbolic s = {.range = range, .error = error ? error : &unused};
   s.slots = flint_calloc((size_t)e->slots + 1, sizeof *s.slots);
   s.known = flint_calloc((size_t)e->slots + 1, 1);
   for (int i = 0; i < e->slots; i++)
@@ -370,7 +368,7 @@ attest_status symbolic_decide(int *truth, value *witness, const expression *e,
     s.known[i] = set_value(&s.slots[i], &how->variables[i]) == IS_FUNCTION;
   fmpq_poly_set_coeff_si(s.slots[e->variables - 1].num, 1, 1);
   s.known[e->variables - 1] = 1;
-  attest_status status = decide_node(truth, witness, e->root, range, &s);
+  attest_status status = decide_node(truth, witness, e->root, &s);
   for (int i = 0; i < e->slots; i++)
     function_clear(&s.slots[i]);
   flint_free(s.slots);

@@ -93,7 +93,10 @@ static attest_status integer_power(value *result, const value *a, const fmpz_t n
   arb_t x;
   arb_init(x);
   value_get_ball(x, a, prec + (slong)fmpz_bits(n));
-  arb_pow_fmpz(x, x, n, prec + (slong)fmpz_bits(n));
+  if (arb_is_finite(x)) /* else perhaps 1/0: its power 0 is not 1 */
+    arb_pow_fmpz(x, x, n, prec + (slong)fmpz_bits(n));
+  else
+    arb_indeterminate(x);
   value_set_ball(result, x);
   arb_clear(x);
   return ATTEST_OK;

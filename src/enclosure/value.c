@@ -250,6 +250,16 @@ static int multiply_roots(value *result, const value *a, const value *b, slong p
   return roots;
 }
 
+static int is_exact_zero(const value *a) {
+  return is_rational(a) && fmpq_is_zero(a->rational);
+}
+
+/* A ball without bounds may stand for what has no value, such as 1/t at t = 0: 0 times it is no 0.
+ */
+static int has_bounds(const value *a) {
+  return a->kind != VALUE_BALL || arb_is_finite(a->ball);
+}
+
 void value_mul(value *result, const value *a, const value *b, slong prec) {
   if (is_rational(a) && is_rational(b)) {
     fmpq_t q;
@@ -257,8 +267,7 @@ void value_mul(value *result, const value *a, const value *b, slong prec) {
     fmpq_mul(q, a->rational, b->rational);
     finish_rational(result, q, prec);
     fmpq_clear(q);
-  } else if ((is_rational(a) && fmpq_is_zero(a->rational)) ||
-             (is_rational(b) && fmpq_is_zero(b->rational))) {
+  } else if (is_exact_zero(a) ? has_bounds(b) : is_exact_zero(b) && has_bounds(a)) {
     value_set_si(result, 0);
   } else if (common_field(a, b)) {
     value_algebraic_mul(result, a, b, prec);
