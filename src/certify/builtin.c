@@ -80,7 +80,7 @@ static const layer_case layer_cases[] = {
     {"linear", "elu1", 3, LAYER_PLAIN, "causal=top-left feature=elu1 eps=1e-6"},
     {"rope-softmax", "bare", 0, LAYER_BARE, "causal=top-left"},
     {"rope-softmax", "bare", 4, LAYER_BARE, "causal=top-left window=63,0"},
-    {"rope-linear", "bare", 1, LAYER_BARE, "causal=top-left normalize=none"},
+    {"rope-linear", "bare", 1, LAYER_BARE, "causal=top-left window=31,0 normalize=none"},
     {"sparsemax", "sparsemax", 0, LAYER_PLAIN, "causal=top-left sliding-window=80"},
     {"sparsemax", "sparsemax-sharp", 3, LAYER_PLAIN, "causal=top-left temperature=1/10"},
     {"entmax", "entmax-1.5", 1, LAYER_PLAIN, "causal=top-left sliding-window=80 alpha=3/2"},
