@@ -42,6 +42,8 @@ problem="softmax --q q.npy --k k.npy --v v.npy --causal top-left"
 
 expect "the Taylor example is certified with its state" 0 'output=final-state elements=1620 ' \
   "$attest" check taylor --q q.npy --k k.npy --v v.npy --degree 2 --causal top-left --out taylor.npy --final-state state.npy
+expect "the sparsemax example is certified" 0 'kernel=sparsemax .* elements=32768 ' \
+  "$attest" check sparsemax --q q.npy --k k.npy --v v.npy --causal top-left --out sparsemax.npy
 # The YAML of "Check a number in a paper": the block that begins with "claims:".
 sed -n '/^```yaml$/,/^```$/p' "$top/README.md" | sed -n '/^claims:/,/^```$/p' | sed '/^```/d' >transformer.yaml
 expect "a number of another paper is refuted" 1 '^REFUTED claim=wavelengths .*60611.4771662610572608' \
