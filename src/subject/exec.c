@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -121,6 +122,32 @@ static int read_outputs(subject_result *result, const char *folder, unsigned wan
     }
   }
   return 0;
+}
+
+/* Bytes of the elements, rounded up so that what follows is aligned. */
+static size_t copy_size(const attest_tensor *t) {
+  return ((size_t)tensor_elements(t) * tensor_dtype_size(t->dtype) + 63) / 64 * 64;
+}
+
+/* A command that goes on could still change its files: copies take their place. */
+static attest_status keep_copies(subject_result *result, attest_error *error) {
+  size_t bytes = 0;
+  for (int i = 0; i < OUTPUT_COUNT; i++)
+    if (result->output[i].data) bytes += copy_size(&result->output[i]);
+  void *memory = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (memory == MAP_FAILED) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  result->memory = memory;
+  result->memory_size = bytes + 1;
+  char *at = memory;
+  for (int i = 0; i < OUTPUT_COUNT; i++) {
+    attest_tensor *t = &result->output[i];
+    if (!t->data) continue;
+    tensor_copy(at, t);
+    size_t used = copy_size(t);
+    *t = attest_tensor_of(at, t->dtype, t->ndim, t->shape);
+    at += used;
+  }
+  return ATTEST_OK;
 }
 
 /* ---- commands that go on ---- */
@@ -250,6 +277,7 @@ static attest_status work_in(subject_result *result, subject_command *command, c
     failed = 1;
   }
   if (!failed) failed = read_outputs(result, folder, wanted, command->flags) != 0;
+  if (!failed && command->persistent && (status = keep_copies(result, error))) return status;
   if (failed && result->outcome == SUBJECT_FAILED && folder_is_full(folder, output_bytes(problem)))
     return attest_fail(error, ATTEST_ERR_IO,
                        "%s has no room for what the subject returns (and %s): free some, or name "
