@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Boxes of real variables: one evaluation on balls decides a whole box; a box that stays open is
- * cut in two at its widest side. The middle of every open box is tried as a counterexample, large
- * boxes first, so that a counterexample is found before the boxes are used up on an edge. */
+ * cut in two at its widest side. The corners of the whole and the middle of every open box are
+ * tried as counterexamples, large boxes first, so that one is found before the boxes are used up on
+ * an edge. */
 #include <stdlib.h>
 
 #include "decide.h"
@@ -65,6 +66,25 @@ static int widest(const search *s, fmpq *low, fmpq *high) {
   fmpq_clear(whole);
   fmpq_clear(largest);
   return best;
+}
+
+/* 0 when the predicate fails at a corner of the whole that belongs to it (the variables are there).
+ */
+static attest_status try_corners(int *truth, search *s) {
+  value *v = s->variables + s->e->variables - s->reals;
+  attest_status status = ATTEST_OK;
+  *truth = VALUE_UNKNOWN;
+  for (int corner = 0; corner < 1 << s->reals && !status && *truth != 0; corner++) {
+    int belongs = 1;
+    for (int i = 0; i < s->reals; i++) {
+      const real_interval *r = &s->whole[i];
+      int is_high = corner >> i & 1;
+      belongs &= is_high ? !r->high_open : !r->low_open;
+      value_set_fmpq(&v[i], is_high ? r->high : r->low);
+    }
+    if (belongs) status = evaluate_at(truth, s, PRECISION_POINT);
+  }
+  return status;
 }
 
 /* The boxes that wait, first come first served: each as `reals` lower, then `reals` upper ends. */
@@ -137,7 +157,8 @@ attest_status subdivide(int *truth, long *boxes, const expression *e, value vari
     fmpq_set(whole + reals + i, ranges[i].high);
   }
   push(&q, whole, reals);
-  attest_status status = work_off(truth, &s, &q);
+  attest_status status = try_corners(truth, &s);
+  if (!status && *truth != 0) status = work_off(truth, &s, &q);
   while (q.first < q.last)
     _fmpq_vec_clear(q.boxes[q.first++], 2 * reals);
   *boxes += s.boxes;

@@ -68,12 +68,13 @@ static void decide_one(tally *t, const claim_file *file, size_t i) {
 }
 
 static void summarize(const tally *t, double seconds) {
-  fprintf(stderr, "attest: %zu claims:", t->total);
+  fprintf(stderr, "attest: %zu claim%s:", t->total, t->total == 1 ? "" : "s");
   for (int v = 0, first = 1; v < CLAIM_VERDICTS; v++) {
     if (!t->counts[v]) continue;
     fprintf(stderr, "%s %zu %s", first ? "" : ",", t->counts[v], claim_verdict_names[v]);
     first = 0;
   }
+  if (t->trouble) fprintf(stderr, "%s %zu in error", t->trouble < t->total ? "," : "", t->trouble);
   fprintf(stderr, "; %zu not as expected; %.1f s\n", t->unexpected + t->undecided + t->trouble,
           seconds);
 }

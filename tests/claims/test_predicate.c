@@ -60,6 +60,11 @@ static const example examples[] = {
     {{"t", "[1/10, 3]"}, "exp(t) > 1 + t", 1, 0, NULL},
     {{"t", "[-3, 3]"}, "exp(t) > 1 + t + 1/100", 0, 0, NULL},
     {{"t", "[0, 10]"}, "sin(t) < 0.999", 0, 0, NULL},
+    {{"t", "[0, 1]"}, "exp(t) > 1", 0, 0, "t=0"}, /* at an end only, if that belongs to the range */
+    {{"t", "[-1, 0]"}, "exp(t) < 1", 0, 0, "t=0"},
+    {{"t", "[-1, 0)"}, "exp(t) < 1", VALUE_UNKNOWN, 0, NULL},
+    {{"x", "[0, 1]", "y", "[0, 1/3]"}, "exp(x - 1)*(1 + 3*y) < 2", 0, 0, "x=1, y=0.333333333333"},
+    {{"x", "[0, 1]", "y", "[0, 1/3)"}, "exp(x - 1)*(1 + 3*y) < 2", VALUE_UNKNOWN, 0, NULL},
     {{"x", "[0, 1]", "y", "[0, 1]"}, "x*y < 1.01", 1, 0, NULL},
     {{"x", "[0, 1]", "y", "[0, 1]"}, "x*y + sin(x) < 1.5", 0, 0, NULL},
     {{"t", "[-3, 3]"}, "exp(t) >= 1 + t", VALUE_UNKNOWN, 0, NULL}, /* they touch at 0 */
