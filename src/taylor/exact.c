@@ -374,11 +374,12 @@ static int by_exponent(const void *a, const void *b) {
   return fmpq_cmp(&((const exponential *)a)->exponent, &((const exponential *)b)->exponent);
 }
 
-/* The coefficient of e^0 goes to q->sum, times the scale; whether all others vanish: 1 or 0. */
-static int reduce(question *q, exponentials *sum) {
+/* rational: the coefficient of e^0; whether all others vanish: 1 or 0. */
+static int reduce(fmpq_t rational, exponentials *sum) {
   int vanish = 1;
   fmpq_t total;
   fmpq_init(total);
+  fmpq_zero(rational);
   if (sum->count) qsort(sum->terms, (size_t)sum->count, sizeof *sum->terms, by_exponent);
   for (int64_t i = 0; i < sum->count && vanish;) {
     const fmpq *exponent = &sum->terms[i].exponent;
@@ -387,7 +388,7 @@ static int reduce(question *q, exponentials *sum) {
     for (; i < sum->count && fmpq_equal(&sum->terms[i].exponent, &sum->terms[first].exponent); i++)
       fmpq_add(total, total, &sum->terms[i].coefficient);
     if (fmpq_is_zero(exponent))
-      surd_score(&q->sum, total, &q->problem->values.scale);
+      fmpq_set(rational, total);
     else
       vanish = fmpq_is_zero(total);
   }
@@ -399,8 +400,12 @@ static int reduce(question *q, exponentials *sum) {
 static int add_exponentials(question *q) {
   exponentials sum = {0, 0, NULL};
   if (q->problem->values.scale.sign == 0) return 1;
+  fmpq_t rational;
+  fmpq_init(rational);
   int failed = push_row(&sum, q);
-  int algebraic = failed ? -1 : reduce(q, &sum);
+  int algebraic = failed ? -1 : reduce(rational, &sum);
+  surd_score(&q->sum, rational, &q->problem->values.scale);
+  fmpq_clear(rational);
   exponentials_clear(&sum);
   return algebraic;
 }
@@ -443,11 +448,12 @@ int taylor_normalizer_vanishes(const attest_problem *problem, const problem_slic
   return answer;
 }
 
-/* The elements of a row of the state are rational, or under elu1 sums of exponentials, which are
- * left undecided. */
+/* The elements of a row of the state are rational, or under elu1 rationals and sums of
+ * exponentials. */
 static int state_zero(question *q) {
   fmpq_t y, x, total;
-  if (q->kind.feature == FEATURE_ELU1) return -1;
+  exponentials sum = {0, 0, NULL};
+  int is_elu1 = q->kind.feature == FEATURE_ELU1, failed = 0;
   taylor_basis *basis = NULL;
   if (q->kind.degree >= 0 && taylor_basis_open(&basis, q->slice->d, q->kind.degree, NULL))
     return -1;
@@ -457,7 +463,7 @@ static int state_zero(question *q) {
   fmpq_init(y);
   fmpq_init(x);
   fmpq_init(total);
-  for (int64_t j = 0; j <= n; j++) {
+  for (int64_t j = 0; j <= n && !failed; j++) {
     const attest_tensor *from = j < n ? &q->slice->v : &q->slice->initial_state;
     if (!from->data) continue;
     fmpq_zero(y);
@@ -466,14 +472,22 @@ static int state_zero(question *q) {
       set_double(x, c < from->shape[1] ? taylor_element(from, j < n ? j : row, c) : 1);
       fmpq_addmul(y, x, q->coefficient + i);
     }
-    for (int64_t i = 0; i < order && j < n; i++) {
+    for (int64_t i = 0; i < order && j < n && !is_elu1; i++) {
       set_double(x, feature_at(q, &q->slice->k, j, basis ? tuple[i] : row));
       fmpq_mul(y, y, x);
     }
     decay_by(y, q, j < n ? n - 1 - j : n);
-    fmpq_add(total, total, y);
+    if (is_elu1 && j < n)
+      failed = push_product(&sum, y, taylor_element(&q->slice->k, j, row), 0, 0);
+    else
+      fmpq_add(total, total, y);
   }
-  int answer = fmpq_equal(total, q->constant);
+  int answer = failed ? -1 : reduce(x, &sum);
+  if (answer == 1) {
+    fmpq_add(total, total, x);
+    answer = fmpq_equal(total, q->constant);
+  }
+  exponentials_clear(&sum);
   fmpq_clear(y);
   fmpq_clear(x);
   fmpq_clear(total);

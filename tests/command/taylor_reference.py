@@ -218,6 +218,12 @@ z = 4096 + mpmath.fsum(mpmath.mpf(float(a)) * mpmath.mpf(float(b)) for row in k 
 got = one("taylor", q, k, np.ones((4096, 1)), *FIRST, "--normalize", "none", dtype="f4")
 expect("a normaliser that cancels over 4096 keys", abs(mpmath.mpf(got) / z - 1) < mpmath.mpf(10) ** -16 and abs(z) < 10, (got, z))
 
+k, v = np.array([[0.0], [0.0], [-1.0], [-1.0]]), np.array([[1.0], [2.0**-24], [1.0], [-1.0]])
+elu1 = ["--q", save("q", k), "--k", save("k", k), "--v", save("v", v), "--feature", "elu1", "--normalize", "none"]
+ties = [run("check", "linear", *elu1, "--bound", f"ulp<={ulp}", "--final-state", save("f", np.array([[near]], "f4")))
+        for near, ulp in ((1, 0.5), (1 + 2.0**-23, 0.5), (1, 0.4999999999999999))]
+expect("a tie in a state of elu1 features beside exponentials that cancel", [t[0] for t in ties] == [0, 0, 1], ties)
+
 # ---- initial states whose reads underflow on the way to a large value ---------------------------
 
 
