@@ -9,6 +9,8 @@ attest_status certify_check_finite(const attest_problem *problem, const problem_
       !problem_find_nonfinite(&name, index, problem, slice))
     return ATTEST_OK;
   const attest_tensor *t = &problem->input[problem_input_find(name)];
+  int follows = problem->pairing == PAIRING_DOT &&
+                !problem_kernel_returns(problem->kernel, OUTPUT_FINAL_STATE);
   char place[96] = "";
   int64_t offset = 0;
   for (int i = 0, n = 0; i < t->ndim; i++) {
@@ -16,7 +18,6 @@ attest_status certify_check_finite(const attest_problem *problem, const problem_
     offset += index[i] * t->stride[i];
   }
   return attest_fail(error, ATTEST_ERR_INPUT,
-                     "%s[%s] is %g and visible: hide it by mask, window or lengths, or ask for "
-                     "nonfinite ieee",
-                     name, place, tensor_at(t, offset));
+                     "%s[%s] is %g and visible: hide it by mask, window or lengths%s", name, place,
+                     tensor_at(t, offset), follows ? ", or ask for nonfinite ieee" : "");
 }

@@ -209,7 +209,7 @@ for eps, right in (("1e-12", 1 / (1 + mpmath.mpf(10) ** -6)), ("1e-10", 1 / (1 +
            if (real_eps := mpmath.mpf(eps)) else False, got)
 status, _, err = run("reference", "taylor", "--q", save("q", np.array([[np.nan]])), "--k", save("k", np.array([[1.0]])), "--v", save("v", np.array([[1.0]])),
                      "--output", path("r.json"))
-expect("NaN is not hidden by the constant feature", status == 2 and "nan" in err.lower() and "q" in err, err)
+expect("NaN is not hidden by the constant feature", status == 2 and "q[0,0] is nan" in err and "ieee" not in err, err)
 rng1 = np.random.default_rng(1)
 q, k = rng1.standard_normal((1, 16)).astype("f4"), rng1.standard_normal((4096, 16)).astype("f4")
 mean = k.astype(float).sum(0)
