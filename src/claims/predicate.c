@@ -141,14 +141,17 @@ typedef struct {
   const predicate *p;
   predicate_result *result;
   long dead_ends; /* values of some variables for which the next one has none */
+  long steps;     /* left of PREDICATE_STEPS */
   value variables[PREDICATE_VARIABLES_MAX];
   attest_error *error;
 } decider;
 
 /* The value of a range's end, or list, at the variables before it. */
 static attest_status range_value(value *v, const expression *e, decider *d) {
-  evaluation how = {.prec = 128, .variables = d->variables, .steps = EVALUATION_STEPS};
-  return expression_evaluate(v, e, &how, d->error);
+  evaluation how = {.prec = 128, .variables = d->variables, .steps = d->steps};
+  attest_status status = expression_evaluate(v, e, &how, d->error);
+  d->steps = how.steps;
+  return status;
 }
 
 /* "P=3, t=-1.5" of the first n variables. */
@@ -190,9 +193,10 @@ static attest_status count_one(decider *d, long *counter) {
 
 static attest_status visit_point(decider *d) {
   int truth;
-  evaluation how = {.prec = 128, .variables = d->variables, .steps = EVALUATION_STEPS};
+  evaluation how = {.prec = 128, .variables = d->variables, .steps = d->steps};
   attest_status status = count_one(d, &d->result->points);
   if (!status) status = decide_truth(&truth, &d->p->formula, &how, DECIDE_PRECISION_MAX, d->error);
+  d->steps = how.steps;
   if (!status) note(d, truth);
   return status;
 }
@@ -281,8 +285,8 @@ static attest_status visit_boxes(decider *d, int i, real_interval *ranges) {
                          "of one real variable; give it ends",
                          d->p->ranges[i + k].name);
   }
-  attest_status status =
-      subdivide(&truth, &d->result->boxes, &d->p->formula, d->variables, reals, ranges, d->error);
+  attest_status status = subdivide(&truth, &d->result->boxes, &d->steps, &d->p->formula,
+                                   d->variables, reals, ranges, d->error);
   if (!status) note(d, truth);
   return status;
 }
@@ -329,6 +333,7 @@ static void decider_init(decider *d, const predicate *p, predicate_result *resul
   d->p = p;
   d->result = result;
   d->error = error;
+  d->steps = PREDICATE_STEPS;
   for (int i = 0; i < PREDICATE_VARIABLES_MAX; i++)
     value_init(&d->variables[i]);
 }

@@ -6,7 +6,12 @@
 
 #include "symbolic.h"
 
-enum { PREDICATE_VARIABLES_MAX = 8, PREDICATE_POINTS_MAX = 1000000 };
+/* The steps of all evaluations of one predicate are bounded: see expression.h. */
+enum {
+  PREDICATE_VARIABLES_MAX = 8,
+  PREDICATE_POINTS_MAX = 1000000,
+  PREDICATE_STEPS = 4 * EVALUATION_STEPS
+};
 
 typedef enum { RANGE_INTEGERS, RANGE_VALUES, RANGE_REALS } range_kind;
 
@@ -52,8 +57,9 @@ attest_status predicate_fails_at(int *fails, const predicate *p, const value val
 
 /* Whether the formula holds for all values of the last `reals` variables in the given closed boxes
  * (how->variables has room for all); a witness is left in the variables. Numbers of boxes are
- * bounded. */
-attest_status subdivide(int *truth, long *boxes, const expression *e, value variables[], int reals,
-                        const real_interval ranges[], attest_error *error);
+ * bounded, and steps: what is left of them comes back, an error where they run out. */
+attest_status subdivide(int *truth, long *boxes, long *steps, const expression *e,
+                        value variables[], int reals, const real_interval ranges[],
+                        attest_error *error);
 
 #endif

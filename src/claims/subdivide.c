@@ -14,7 +14,7 @@ typedef struct {
   const expression *e;
   value *variables;
   int reals;
-  long boxes;
+  long boxes, *steps;
   const real_interval *whole;
   attest_error *error;
 } search;
@@ -42,8 +42,10 @@ static void set_variables(search *s, fmpq *low, fmpq *high, int as_points) {
 }
 
 static attest_status evaluate_at(int *truth, search *s, slong prec_max) {
-  evaluation how = {.prec = PRECISION, .variables = s->variables, .steps = EVALUATION_STEPS};
-  return decide_truth(truth, s->e, &how, prec_max, s->error);
+  evaluation how = {.prec = PRECISION, .variables = s->variables, .steps = *s->steps};
+  attest_status status = decide_truth(truth, s->e, &how, prec_max, s->error);
+  *s->steps = how.steps;
+  return status;
 }
 
 /* The side that is widest relative to its whole range. */
@@ -146,9 +148,15 @@ static attest_status work_off(int *truth, search *s, queue *q) {
   return status;
 }
 
-attest_status subdivide(int *truth, long *boxes, const expression *e, value variables[], int reals,
-                        const real_interval ranges[], attest_error *error) {
-  search s = {.e = e, .variables = variables, .reals = reals, .whole = ranges, .error = error};
+attest_status subdivide(int *truth, long *boxes, long *steps, const expression *e,
+                        value variables[], int reals, const real_interval ranges[],
+                        attest_error *error) {
+  search s = {.e = e,
+              .variables = variables,
+              .reals = reals,
+              .steps = steps,
+              .whole = ranges,
+              .error = error};
   queue q = {malloc(BOXES_MAX * sizeof *q.boxes), 0, 0};
   if (!q.boxes) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   fmpq *whole = _fmpq_vec_init(2 * reals);

@@ -157,6 +157,28 @@ START_TEST(bad_ranges_and_formulas_are_explained) {
 }
 END_TEST
 
+START_TEST(boxes_are_cut_only_while_steps_are_left) {
+  static const char *const names[] = {"t"};
+  expression e;
+  attest_error error = {0};
+  real_interval range;
+  value t;
+  int truth;
+  long boxes = 0, steps = 1000;
+  real_interval_init(&range);
+  value_init(&t);
+  fmpq_set_si(range.low, -1, 1);
+  fmpq_set_si(range.high, 2, 1);
+  ck_assert(!expression_parse(&e, "exp(t) >= 1 + t", names, 1, &error));
+  attest_status status = subdivide(&truth, &boxes, &steps, &e, &t, 1, &range, &error);
+  ck_assert_int_eq(status, ATTEST_ERR_INPUT);
+  ck_assert_msg(strstr(error.message, "takes too long") != NULL, "%s", error.message);
+  expression_clear(&e);
+  value_clear(&t);
+  real_interval_clear(&range);
+}
+END_TEST
+
 /* The product of random linear factors against the sign by counting the factors that are negative,
  * on a grid that has all its zeros. */
 START_TEST(signs_of_products_of_factors_agree_with_counting) {
@@ -247,6 +269,7 @@ void test_predicate(Suite *suite) {
   tcase_add_loop_test(all, predicates_are_decided, 0, sizeof examples / sizeof *examples);
   tcase_add_loop_test(all, bad_ranges_and_formulas_are_explained, 0, sizeof bad / sizeof *bad);
   tcase_add_loop_test(all, signs_of_products_of_factors_agree_with_counting, 0, 3);
+  tcase_add_test(all, boxes_are_cut_only_while_steps_are_left);
   tcase_add_test(all, counterexamples_must_lie_in_the_range_and_fail);
   suite_add_tcase(suite, all);
 }
