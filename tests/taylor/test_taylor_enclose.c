@@ -94,6 +94,7 @@ static void compare_output(tally t[2], const attest_problem *problem, const prob
   taylor_cells_close(&b);
 }
 
+/* out and, unless `state` is NULL, the final state. */
 static void compare_problem(tally t[2], tally state[2], const attest_problem *problem) {
   attest_error error;
   for (int64_t i = 0; i < problem_slice_count(problem); i++) {
@@ -104,7 +105,8 @@ static void compare_problem(tally t[2], tally state[2], const attest_problem *pr
                       ATTEST_OK,
                   "%s", error.message);
     compare_output(t, problem, &slice, work, OUTPUT_OUT);
-    if (problem->state_rows < 200) compare_output(state, problem, &slice, work, OUTPUT_FINAL_STATE);
+    if (state && problem->state_rows < 200)
+      compare_output(state, problem, &slice, work, OUTPUT_FINAL_STATE);
     taylor_enclose_close(work);
   }
 }
@@ -191,6 +193,33 @@ START_TEST(enclosures_contain_the_exact_value_on_random_and_adversarial_problems
 }
 END_TEST
 
+static int has_form(const taylor_spec *spec, const char *form) {
+  for (int i = 0; spec->params[i]; i += 2)
+    if (!strcmp(spec->params[i], "form")) return !strcmp(spec->params[i + 1], form);
+  return 0;
+}
+
+/* Few keys and wide values: many elements for little work. */
+START_TEST(enclosures_contain_a_hundred_thousand_elements_of_every_form) {
+  static const char *const forms[] = {"direct", "recurrent", "chunked"};
+  uint64_t seed = tests_seed() + 77 * (uint64_t)_i;
+  tally t[2] = {{0}};
+  while (t[0].elements < 100000) {
+    taylor_spec spec;
+    taylor_fixture f;
+    taylor_fixture_draw(&spec, &seed);
+    if (!has_form(&spec, forms[_i]) || spec.nk > 40) continue;
+    spec.dv = 64;
+    taylor_fixture_open(&f, &spec, &seed);
+    compare_problem(t, NULL, f.problem);
+    taylor_fixture_close(&f);
+  }
+  report(forms[_i], t);
+  ck_assert_double_gt(t[0].worst, 0.001);
+  ck_assert_int_lt(t[0].unknown, t[0].elements / 4);
+}
+END_TEST
+
 START_TEST(enclosures_contain_the_exact_value_on_rows_of_a_real_model) {
   static const char *const degrees[] = {"1", "2", "2", "3", "4"};
   static const char *const forms[] = {"direct", "recurrent", "chunked"};
@@ -212,6 +241,7 @@ void test_taylor_enclose(Suite *suite) {
   tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, enclosures_contain_the_exact_value_on_random_and_adversarial_problems, 0,
                       8);
+  tcase_add_loop_test(tc, enclosures_contain_a_hundred_thousand_elements_of_every_form, 0, 3);
   tcase_add_test(tc, enclosures_contain_the_exact_value_on_rows_of_a_real_model);
   suite_add_tcase(suite, tc);
 }
