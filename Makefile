@@ -57,7 +57,7 @@ LIB_SOURCES = $(filter-out $(ISA_SOURCES),\
 CMD_SOURCES = src/main.c $(wildcard src/verbs/*.c)
 TEST_SOURCES = tests/runner.c $(foreach r,$(ROOMS),$(wildcard tests/$(r)/test_*.c))
 TEST_SUPPORT = $(foreach r,$(ROOMS),$(wildcard tests/$(r)/fixture*.c))
-FORMATTED = $(wildcard src/*.[ch] src/*/*.[ch] tests/*.[ch] tests/*/*.[ch])
+FORMATTED = $(wildcard src/*.[ch] src/*/*.[ch] tests/*.[ch] tests/*/*.[ch] data/examples/*.c)
 
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 isa_obj = $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,\

@@ -2,7 +2,8 @@
 /* A softmax attention kernel in C, in the form that attest calls:
  *
  *   gcc -O2 -shared -fPIC kernel.c -o kernel.so -lm          (-I for the folder of attest.h)
- *   attest check softmax --q q.npy --k k.npy --v v.npy --causal top-left --library ./kernel.so:attention
+ *   attest check softmax --q q.npy --k k.npy --v v.npy --causal top-left --library
+ * ./kernel.so:attention
  */
 #include <attest.h>
 #include <math.h>
@@ -12,7 +13,10 @@
 static void head(float *out, const float *q, const float *k, const float *v, int64_t nq, int64_t nk,
                  int64_t d, int64_t dv, float scale, int causal, float *weight) {
   for (int64_t i = 0; i < nq; i++) {
-    int64_t last = causal == 1 ? i + 1 : causal == 2 ? i + 1 + nk - nq : nk, n = last < nk ? last : nk;
+    int64_t last = causal == 1   ? i + 1
+                   : causal == 2 ? i + 1 + nk - nq
+                                 : nk,
+            n = last < nk ? last : nk;
     float largest = -INFINITY, sum = 0;
     for (int64_t j = 0; j < n; j++) {
       float score = 0;
@@ -50,8 +54,8 @@ int attention(const attest_call *call) {
   for (int64_t h = 0; h < heads_q; h++) {
     int64_t shared = h / (heads_q / heads_k);
     head((float *)call->out.data + h * nq * dv, (const float *)q->data + h * nq * d,
-         (const float *)k->data + shared * nk * d, (const float *)v->data + shared * nk * dv, nq, nk,
-         d, dv, (float)call->scale, call->causal, weight);
+         (const float *)k->data + shared * nk * d, (const float *)v->data + shared * nk * dv, nq,
+         nk, d, dv, (float)call->scale, call->causal, weight);
   }
   free(weight);
   return 0;
