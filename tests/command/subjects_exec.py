@@ -12,7 +12,7 @@ import time
 
 import numpy as np
 
-from attest_command import ATTEST, SEED, done, expect, path, run, save, validate
+from attest_command import ATTEST, SEED, done, expect, path, processes, run, save, validate
 
 rng = np.random.default_rng(SEED)
 Q, K, V = rng.standard_normal((3, 2, 9, 8)).astype("f4")
@@ -151,10 +151,6 @@ def refuted():
     expect("what a subject prints is no verdict", status == 0 and "forged" not in out, out[:300])
     status, _, out, err = check("skip")
     expect("status 77 is skipped", status == 0 and out.startswith("SKIPPED "), out + err)
-
-
-def processes(mark):
-    return subprocess.run(["pgrep", "-f", mark], stdout=subprocess.PIPE, text=True).stdout.split()
 
 
 def ended():

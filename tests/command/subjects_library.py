@@ -10,7 +10,7 @@ import time
 
 import numpy as np
 
-from attest_command import ATTEST, SEED, done, expect, path, run, save
+from attest_command import ATTEST, SEED, done, expect, path, processes, run, save
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 EXAMPLES = os.path.join(ROOT, "data", "examples")
@@ -68,8 +68,7 @@ def examples():
 
 
 def children():
-    listed = subprocess.run(["ps", "-eo", "args"], stdout=subprocess.PIPE, text=True).stdout
-    return listed.count("subject-worker")
+    return len(processes("subject-worker"))
 
 
 def hostile():
