@@ -12,9 +12,11 @@ PACKAGES = gcc libc6-dev libflint-dev libmpfr-dev libgmp-dev libfftw3-dev libjan
   nettle-dev check pkg-config python3-numpy python3-mpmath python3-jsonschema
 PACKAGES_CLANG = clang libomp-dev
 PACKAGES_PEERS = python3-torch libopenblas0-pthread
+PACKAGES_PROOFS = coq libcoq-coquelicot libcoq-flocq libcoq-interval libcoq-gappa gappa \
+  libcoq-mathcomp-ssreflect libcoq-mathcomp-algebra python3
 
 # Goals that must be over before anything is compiled: `make -j2 deps check`.
-FIRST = $(filter deps deps-clang deps-peers,$(MAKECMDGOALS))
+FIRST = $(filter deps deps-clang deps-peers deps-proofs,$(MAKECMDGOALS))
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
@@ -65,7 +67,8 @@ isa_obj = $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,\
 LIB_OBJECTS = $(call obj,$(LIB_SOURCES)) $(isa_obj)
 
 # ---- goals -----------------------------------------------------------------------------------
-.PHONY: all deps deps-clang deps-peers certify check unit command bench install uninstall
+.PHONY: all deps deps-clang deps-peers deps-proofs certify check unit command bench install uninstall
+.PHONY: proofs proofs-coqchk
 .PHONY: fuzz format format-check clean help FORCE
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
@@ -80,6 +83,9 @@ deps-clang: ## install clang and its OpenMP, for CC=clang
 
 deps-peers: ## install PyTorch and a fast BLAS (600 MB), which `make bench` compares with where present
 	@.ci/deps $(PACKAGES_PEERS)
+
+deps-proofs: ## install the proof assistant and its libraries (Coq, 1.2 GB)
+	@.ci/deps $(PACKAGES_PROOFS)
 
 certify: $(BUILD)/attest ## certify the built-in kernels on the tensors of data/
 	$(BUILD)/attest certify --builtin
@@ -96,6 +102,16 @@ command: $(BUILD)/attest ## run the tests of the command
 
 bench: $(BUILD)/attest ## measure speed beside the machine's peak and, where installed, PyTorch and mpmath
 	@tests/bench/peers.py $(BUILD)/attest
+
+# All processors where make was not told how many.
+PROOFS = $(MAKE) --no-print-directory -f proofs/Makefile OUT=$(BUILD)/proofs \
+  $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
+
+proofs: | $(FIRST) ## check all proofs with Coq, and print the theorems
+	@$(PROOFS) check
+
+proofs-coqchk: | $(FIRST) ## have Coq's independent checker read what was proved
+	@$(PROOFS) coqchk
 
 # ---- compiling -------------------------------------------------------------------------------
 # V=1 prints whole commands.
