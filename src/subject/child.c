@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "processes.h"
+#include "watcher.h"
 
 enum { POLL_MILLISECONDS = 5, KEPT_DESCRIPTOR = 3 };
 
@@ -20,17 +21,20 @@ enum { POLL_MILLISECONDS = 5, KEPT_DESCRIPTOR = 3 };
 static subject_child *running;
 
 static int is_running(pid_t pid) {
+  if (watcher_is(pid)) return 1;
   for (const subject_child *c = running; c; c = c->next)
     if (c->pid == pid) return 1;
   return 0;
 }
 
-static void forget(const subject_child *child) {
-  for (subject_child **c = &running; *c; c = &(*c)->next)
-    if (*c == child) {
-      *c = child->next;
-      return;
-    }
+/* Ends all that came from the child, which is reaped already or still to be. */
+static void end_processes(const subject_child *child) {
+  subject_child **c = &running;
+  while (*c && *c != child)
+    c = &(*c)->next;
+  if (*c) *c = child->next;
+  processes_kill(child->pid, is_running);
+  watcher_note(FORGET_CHILD, child->pid, NULL);
 }
 
 /* ---- starting ---- */
@@ -43,13 +47,12 @@ static void close_pair(int pair[2]) {
 /* In the child, between fork and exec: only what is safe there. Reports errno through `failure`.
  * Unblocks signals, and lets no core files of subjects fill the disk. */
 __attribute__((noreturn)) static void become(char *const argv[], int in, int out, int err, int keep,
-                                             int failure, pid_t parent) {
+                                             int failure) {
   sigset_t none;
   sigemptyset(&none);
   setpgid(0, 0);
-  /* Should this process be killed, the child goes too. */
-  prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) _exit(127);
+  /* Before it is a subject: no moment is left in which nobody knows of it. */
+  watcher_note(WATCH_CHILD, getpid(), NULL);
   setrlimit(RLIMIT_CORE, &(struct rlimit){0, 0});
   for (int i = 1; i < NSIG; i++)
     signal(i, SIG_DFL);
@@ -87,16 +90,20 @@ attest_status child_start(subject_child *child, char *const argv[], int keep, in
   int in[2] = {-1, -1}, out[2] = {-1, -1}, err[2] = {-1, -1}, failure[2] = {-1, -1};
   memset(child, 0, sizeof *child);
   child->in = child->out = child->err = -1;
-  attest_status status = open_streams(in, out, err, failure, talks, error);
+  attest_status status = watcher_start(error);
+  if (!status) status = open_streams(in, out, err, failure, talks, error);
   if (status) return status;
   /* Descendants that lose their parent come to this process, which can end them. */
   prctl(PR_SET_CHILD_SUBREAPER, 1);
-  pid_t parent = getpid(), pid = fork();
-  if (pid == 0) become(argv, in[0], out[1], err[1], keep, failure[1], parent);
+  pid_t pid = fork();
+  if (pid == 0) become(argv, in[0], out[1], err[1], keep, failure[1]);
   int code = pid < 0 ? errno : 0;
   close(failure[1]);
   failure[1] = -1;
-  if (pid > 0 && read(failure[0], &code, sizeof code) == sizeof code) waitpid(pid, NULL, 0);
+  if (pid > 0 && read(failure[0], &code, sizeof code) == sizeof code) {
+    watcher_note(FORGET_CHILD, pid, NULL);
+    waitpid(pid, NULL, 0);
+  }
   if (code) {
     close_pair(in);
     close_pair(out);
@@ -228,8 +235,7 @@ child_event child_wait(subject_child *child, const subject_limits *limits,
   if (event == CHILD_ANSWERED) return event;
   int status = child->status;
   if (event == CHILD_EXITED) {
-    forget(child);
-    processes_kill(child->pid, is_running);
+    end_processes(child);
     child->pid = 0;
   }
   child_end(child);
@@ -239,8 +245,7 @@ child_event child_wait(subject_child *child, const subject_limits *limits,
 
 void child_end(subject_child *child) {
   if (child->pid > 0) {
-    forget(child);
-    processes_kill(child->pid, is_running);
+    end_processes(child);
     while (waitpid(child->pid, &child->status, 0) < 0 && errno == EINTR)
       continue;
     child->pid = 0;

@@ -12,6 +12,7 @@
 
 #include "folder.h"
 #include "internal.h"
+#include "watcher.h"
 
 struct subject_command {
   size_t count;
@@ -291,10 +292,13 @@ attest_status subject_exec(subject_result *result, subject_command *command,
                            const subject_limits *limits, attest_error *error) {
   char folder[FOLDER_PATH];
   memset(result, 0, sizeof *result);
-  attest_status status = folder_make(folder, error);
+  attest_status status = watcher_start(error);
+  if (!status) status = folder_make(folder, error);
   if (status) return status;
+  watcher_note(WATCH_FOLDER, 0, folder);
   status = work_in(result, command, folder, problem, wanted, limits, error);
   folder_remove(folder); /* files that are mapped stay readable */
+  watcher_note(FORGET_FOLDER, 0, folder);
   if (status) subject_clear(result);
   return status;
 }

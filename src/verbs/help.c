@@ -129,6 +129,7 @@ int verb_dispatch(int argc, char **argv) {
     return EXIT_HOLDS;
   }
   if (!strcmp(argv[1], "subject-worker")) return verb_subject_worker(argc - 1, argv + 1);
+  if (!strcmp(argv[1], "subject-watcher")) return verb_subject_watcher(argc - 1);
   for (size_t i = 0; i < verb_count; i++)
     if (!strcmp(argv[1], verbs[i].name)) return verbs[i].run(argc - 1, argv + 1);
   return verb_usage_error("unknown verb %s: attest --help lists the verbs", argv[1]);

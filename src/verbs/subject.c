@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../subject/watcher.h"
 #include "internal.h"
 #include "verbs.h"
 
@@ -109,4 +110,10 @@ void verb_subject_explain(const subject_result *result) {
 int verb_subject_worker(int argc, char **argv) {
   if (argc != 3) return verb_usage_error("subject-worker is for attest itself");
   return subject_worker(argv[1], argv[2]);
+}
+
+int verb_subject_watcher(int argc) {
+  if (argc != 1 || subject_watcher())
+    return verb_usage_error("subject-watcher is for attest itself");
+  return EXIT_HOLDS;
 }

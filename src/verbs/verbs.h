@@ -24,6 +24,8 @@ int verb_bench(int argc, char **argv);
 
 /* The process that calls a library under test: started by check and certify only. */
 int verb_subject_worker(int argc, char **argv);
+/* The process that cleans up after them when attest is killed. */
+int verb_subject_watcher(int argc);
 
 /* The whole command: argv[1] names the verb (help.c). */
 int verb_dispatch(int argc, char **argv);

@@ -66,6 +66,9 @@ def work(d, mode):
     elif mode == "children":
         for i in range(4): subprocess.Popen(["sleep", "613"], start_new_session=i % 2 == 0)
         np.save(d + "/out.npy", out)
+    elif mode == "family":
+        for i in range(4): subprocess.Popen(["sleep", "615"], start_new_session=i % 2 == 0)
+        open(os.environ["SEEN"], "w").close(); time.sleep(616)
     elif mode == "bomb":
         for i in range(5):
             if os.fork() == 0 and i == 4: time.sleep(614)
@@ -171,6 +174,29 @@ def ended():
                os.listdir(TEMPORARY))
 
 
+def killed():
+    """Without a chance to clean up: SIGKILL to attest alone, and to its process group."""
+    for everyone in (False, True):
+        seen = path("family")
+        p = subprocess.Popen([ATTEST, "check", "softmax", *BASE, "--exec", COMMAND], stdout=subprocess.DEVNULL,
+                             stderr=subprocess.DEVNULL, start_new_session=True,
+                             env={**os.environ, "MODE": "family", "TMPDIR": TEMPORARY, "SEEN": seen})
+        while not os.path.exists(seen):
+            time.sleep(0.02)
+        os.remove(seen)
+        there = len(processes("^sleep 615"))
+        os.killpg(p.pid, signal.SIGKILL) if everyone else p.kill()
+        p.wait()
+        gone = lambda: not processes(KERNEL) and not processes("^sleep 615") and not os.listdir(TEMPORARY)
+        for _ in range(200):
+            if not gone():
+                time.sleep(0.05)
+        expect(f"when {'all its group' if everyone else 'attest'} is killed, processes and folder go too", there == 4 and gone(),
+               (there, processes(KERNEL), processes("^sleep 615"), os.listdir(TEMPORARY)))
+    status, out, err = run("subject-watcher", stdin=subprocess.DEVNULL)
+    expect("the watcher is of no use by hand", status == 2 and "attest itself" in err, err)
+
+
 def trouble():
     for folder, what in ((path("absent"), "is not there"), ("/proc", "cannot be written")):
         status, document, out, err = check("", TMPDIR=folder)
@@ -202,5 +228,6 @@ def trouble():
 sound()
 refuted()
 ended()
+killed()
 trouble()
 done()
