@@ -76,24 +76,24 @@ static int is_given(const verb_problem *p, const char *name) {
   return 0;
 }
 
-/* The tensors of --input that no flag of their own has given. */
+/* The tensors of --input that no flag of their own has given; the first of them owns the file. */
 static attest_status add_dump(verb_problem *p, const char *path, unsigned accepts, unsigned flags,
                               attest_error *error) {
-  for (int i = 0; i < INPUT_COUNT + OUTPUT_COUNT; i++) {
+  tensor_file *file;
+  int owned = 0;
+  attest_status status = tensor_file_open(&file, path, flags, error);
+  for (int i = 0; i < INPUT_COUNT + OUTPUT_COUNT && !status; i++) {
     int is_output = i >= INPUT_COUNT;
     const char *name = is_output ? problem_output_names[i - INPUT_COUNT] : problem_input_names[i];
     if (is_given(p, name) || (is_output && !(accepts & VERB_OUTPUTS))) continue;
-    tensor_file *file;
-    attest_status status = tensor_file_open(&file, path, flags, error);
-    if (status) return status;
     const attest_tensor *tensor = tensor_file_find(file, name);
-    if (!tensor) {
-      tensor_file_close(file);
-      continue;
-    }
-    if ((status = add_tensor(p, name, path, file, tensor, error))) return status;
+    if (!tensor) continue;
+    p->tensors[p->tensor_count].borrowed = owned;
+    owned = 1;
+    status = add_tensor(p, name, path, file, tensor, error);
   }
-  return ATTEST_OK;
+  if (!owned) tensor_file_close(file);
+  return status;
 }
 
 static attest_status fill(verb_problem *p, const verb_options *options, attest_error *error) {
@@ -125,7 +125,7 @@ attest_status verb_problem_open(verb_problem *p, const verb_options *options, at
 void verb_problem_close(verb_problem *p) {
   attest_problem_free(p->problem);
   for (size_t i = 0; i < p->tensor_count; i++) {
-    tensor_file_close(p->tensors[i].file);
+    if (!p->tensors[i].borrowed) tensor_file_close(p->tensors[i].file);
     free(p->tensors[i].spec);
   }
   free(p->tensors);

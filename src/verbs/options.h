@@ -71,6 +71,7 @@ typedef struct {
   const char *name; /* "q", "alibi-slopes", "out" */
   char *spec;       /* "F" or "F:NAME" as given */
   tensor_file *file;
+  int borrowed;         /* an earlier tensor closes the file */
   int is_output, index; /* INPUT_* or OUTPUT_* */
 } verb_tensor;
 

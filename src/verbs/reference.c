@@ -217,6 +217,18 @@ static attest_status output_bundle(const char *folder, reference_job *job, attes
 /* ---- the verb
  * -------------------------------------------------------------------------------------------- */
 
+/* The digest of the file, which is taken once where several inputs are in it. */
+static attest_status file_digest(char hex[65], const reference_job *job, size_t i,
+                                 attest_error *error) {
+  const tensor_file *file = job->p.tensors[i].file;
+  for (size_t k = 0; k + 1 < job->input_count; k++)
+    if (!strcmp(job->inputs[k].path, tensor_file_path(file))) {
+      memcpy(hex, job->inputs[k].sha256, sizeof job->inputs[k].sha256);
+      return ATTEST_OK;
+    }
+  return tensor_file_sha256(hex, file, error);
+}
+
 static attest_status list_inputs(reference_job *job, attest_error *error) {
   job->inputs = calloc(job->p.tensor_count + 1, sizeof *job->inputs);
   if (!job->inputs) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
@@ -226,7 +238,7 @@ static attest_status list_inputs(reference_job *job, attest_error *error) {
     report_reference_input *input = &job->inputs[job->input_count++];
     input->index = t->index;
     input->path = tensor_file_path(t->file);
-    attest_status status = tensor_file_sha256(input->sha256, t->file, error);
+    attest_status status = file_digest(input->sha256, job, i, error);
     if (status) return status;
   }
   return ATTEST_OK;
