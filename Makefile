@@ -179,18 +179,20 @@ $(BUILD)/run-tests: $(call obj,$(TEST_SOURCES) $(TEST_SUPPORT)) $(BUILD)/libatte
 # libFuzzer comes with clang. The seeds are in tests/fuzz/seeds; what is found stays in $(FUZZ).
 FUZZ = build-fuzz
 SECONDS ?= 600
+FORMATS ?= npy npz safetensors yaml json
 FUZZ_BUILD = $(MAKE) --no-print-directory CC=clang BUILD=$(FUZZ) isa_baseline=-O1 \
   isa_avx2='-O1 -mavx2 -mfma -mf16c' CFLAGS='-O1 -g -fno-omit-frame-pointer \
   -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all'
 
-fuzz: ## fuzz the parsers of tensor files, YAML and JSON under sanitizers (SECONDS=600 each)
+fuzz: ## fuzz the parsers under sanitizers (FORMATS="npy npz safetensors yaml json", SECONDS=600 each)
 	@$(FUZZ_BUILD) $(FUZZ)/fuzz_tensor $(FUZZ)/fuzz_text
 	@tests/fuzz/seeds $(FUZZ)/seeds
-	@for target in tensor text; do \
-	  mkdir -p $(FUZZ)/corpus_$$target; \
+	@for format in $(FORMATS); do \
+	  case $$format in npy|npz|safetensors) target=tensor;; *) target=text;; esac; \
+	  mkdir -p $(FUZZ)/corpus_$$format; \
 	  $(FUZZ)/fuzz_$$target -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=4096 \
-	    -max_len=65536 -artifact_prefix=$(FUZZ)/ -print_final_stats=1 $(FUZZ)/corpus_$$target \
-	    $(FUZZ)/seeds/$$target || exit 1; \
+	    -max_len=65536 -artifact_prefix=$(FUZZ)/$$format- -print_final_stats=1 \
+	    $(FUZZ)/corpus_$$format $(FUZZ)/seeds/$$format || exit 1; \
 	done
 
 $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libattest.a
