@@ -85,15 +85,16 @@ revert t; induction n as [|n IH]; intros t Ht.
   + specialize (Ho eq_refl); nra.
 Qed.
 
-Lemma exp_gt_T_even_iff n t : Nat.even n = true -> (T n t < exp t <-> 0 < t).
+(** theorem: exp_above_partial_sum_iff — for even n, exp t > T_n(t) iff t > 0.
+    used by: src/positivity/functions.c *)
+Theorem exp_above_partial_sum_iff n t : Nat.even n = true -> (T n t < exp t <-> 0 < t).
 Proof.
 intros He; split; [|apply exp_gt_T].
 intros H; destruct (Rtotal_order t 0) as [Hlt|[->|Hgt]]; [|rewrite T_0, exp_0 in H; lra|exact Hgt].
 destruct (exp_T_neg n t Hlt) as [H1 _]; specialize (H1 He); lra.
 Qed.
 
-(** theorem: T_even_pos — T_n > 0 on all of R for even n. used by: src/positivity/floor.c *)
-Theorem T_even_pos n t : Nat.even n = true -> 0 < T n t.
+Lemma T_even_pos n t : Nat.even n = true -> 0 < T n t.
 Proof.
 intros He; destruct (Rtotal_order t 0) as [Hlt|[->|Hgt]].
 - destruct (exp_T_neg n t Hlt) as [H1 _]; specialize (H1 He); pose proof (exp_pos t); lra.
@@ -137,52 +138,36 @@ rewrite (fact_simpl (S m)), mult_INR, <- (tech_pow_Rmult t (S m)).
 field; repeat split; first [apply INR_fact_neq_0 | apply not_0_INR; lia].
 Qed.
 
-(* odd partial sums are negative at and beyond -(2k+2) *)
-Lemma T_odd_neg k t : t <= - INR (2 * k + 2) -> T (2 * k + 1) t < 0.
+(* Odd partial sums, by pairs of terms: T_{2k+1}(t) = sum_{j<=k} t^{2j}/(2j)! (1 + t/(2j+1)). *)
+Lemma even_term_nonneg k t : 0 <= t ^ (2 * k + 2) / INR (fact (2 * k + 2)).
 Proof.
-revert t; induction k as [|k IH]; intros t Ht.
-- simpl in *. lra.
-- replace (2 * S k + 1)%nat with (2 * k + 3)%nat by lia. rewrite T_pair_odd.
-  assert (H1 : t <= - INR (2 * k + 2)).
-  { eapply Rle_trans; [exact Ht|]; apply Ropp_le_contravar, le_INR; lia. }
-  specialize (IH t H1).
-  assert (H2 : 0 <= t ^ (2 * k + 2) / INR (fact (2 * k + 2))).
-  { apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat, INR_fact_lt_0].
-    replace (2 * k + 2)%nat with (2 * (k + 1))%nat by lia.
-    rewrite pow_mult; apply pow_le, pow2_ge_0. }
-  assert (H3 : 1 + t / INR (2 * k + 3) <= 0).
-  { assert (Hp : 0 < INR (2 * k + 3)) by (apply lt_0_INR; lia).
-    assert (t <= - INR (2 * k + 3)).
-    { eapply Rle_trans; [exact Ht|]; apply Ropp_le_contravar, le_INR; lia. }
-    apply Rmult_le_reg_r with (INR (2 * k + 3)); [exact Hp|].
-    field_simplify; lra. }
-  nra.
+apply Rmult_le_pos; [|left; apply Rinv_0_lt_compat, INR_fact_lt_0].
+replace (2 * k + 2)%nat with (2 * (k + 1))%nat by lia.
+rewrite pow_mult; apply pow_le, pow2_ge_0.
 Qed.
 
-Lemma T_odd_takes_neg n : Nat.even n = false -> exists t, T n t < 0.
+Lemma T_odd_nonpos k t : t <= - INR (2 * k + 1) -> T (2 * k + 1) t <= 0.
 Proof.
-intros Hn. assert (Ho : Nat.Odd n).
-{ apply Nat.odd_spec; rewrite <- Nat.negb_even, Hn; reflexivity. }
-destruct Ho as [k ->]. exists (- INR (2 * k + 2)).
-apply T_odd_neg, Rle_refl.
+revert t; induction k as [|k IH]; intros t Ht; [simpl in *; lra|].
+replace (2 * S k + 1)%nat with (2 * k + 3)%nat in * by lia. rewrite T_pair_odd.
+assert (H1 : t <= - INR (2 * k + 1)).
+{ eapply Rle_trans; [exact Ht|]; apply Ropp_le_contravar, le_INR; lia. }
+specialize (IH t H1); pose proof (even_term_nonneg k t) as H2.
+assert (H3 : 1 + t / INR (2 * k + 3) <= 0); [|nra].
+assert (Hp : 0 < INR (2 * k + 3)) by (apply lt_0_INR; lia).
+apply Rmult_le_reg_r with (INR (2 * k + 3)); [exact Hp|].
+field_simplify; lra.
 Qed.
 
-(** ** Minima *)
-Definition is_minimum (f : R -> R) (m : R) : Prop :=
-  (exists x, f x = m) /\ forall x, m <= f x.
-
-(* T_{2k+1} has a root in (-(2k+2), 0) *)
-Lemma T_odd_root k : exists t, - INR (2 * k + 2) < t < 0 /\ T (2 * k + 1) t = 0.
+Lemma T_odd_pos k t : -1 < t -> 0 < T (2 * k + 1) t.
 Proof.
-assert (Hneg : - INR (2 * k + 2) < 0).
-{ apply Ropp_lt_gt_0_contravar, lt_0_INR; lia. }
-assert (Hl : T (2 * k + 1) (- INR (2 * k + 2)) < 0) by (apply T_odd_neg, Rle_refl).
-assert (H0 : 0 < T (2 * k + 1) 0) by (rewrite T_0; lra).
-destruct (IVT (T (2 * k + 1)) (- INR (2 * k + 2)) 0) as [z [[Hz1 Hz2] Hz]]; auto.
-- intros x; apply T_cont.
-- exists z; split; [split|exact Hz].
-  + destruct Hz1 as [H|H]; [exact H|subst z; lra].
-  + destruct Hz2 as [H|H]; [exact H|subst z; lra].
+intros Ht; induction k as [|k IH]; [simpl; lra|].
+replace (2 * S k + 1)%nat with (2 * k + 3)%nat by lia. rewrite T_pair_odd.
+pose proof (even_term_nonneg k t) as H2.
+assert (H3 : 0 < 1 + t / INR (2 * k + 3)); [|nra].
+assert (Hp : 1 <= INR (2 * k + 3)) by (apply (le_INR 1); lia).
+apply Rmult_lt_reg_r with (INR (2 * k + 3)); [lra|].
+field_simplify; lra.
 Qed.
 
 Lemma T_odd_incr k x y : x < y -> T (2 * k + 1) x < T (2 * k + 1) y.
@@ -195,73 +180,46 @@ assert (0 < T (2 * k) c).
 nra.
 Qed.
 
-(* the root of T_{2k+1} is the strict global minimiser of T_{2k+2} *)
-Lemma T_even_min k z x : T (2 * k + 1) z = 0 -> x <> z -> T (2 * k + 2) z < T (2 * k + 2) x.
+Lemma T_odd_root k : exists t, - INR (2 * k + 1) <= t <= -1 /\ T (2 * k + 1) t = 0.
 Proof.
-intros Hz Hx. replace (2 * k + 2)%nat with (S (2 * k + 1)) by lia.
-destruct (Rdichotomy _ _ Hx) as [H|H].
-- destruct (MVT_cor2 (T (S (2 * k + 1))) (T (2 * k + 1)) x z H) as [c [E [_ Hc]]].
-  { intros; apply T_deriv. }
-  pose proof (T_odd_incr k c z Hc). nra.
-- destruct (MVT_cor2 (T (S (2 * k + 1))) (T (2 * k + 1)) z x H) as [c [E [Hc _]]].
-  { intros; apply T_deriv. }
-  pose proof (T_odd_incr k z c Hc). nra.
+assert (Hl := T_odd_nonpos k _ (Rle_refl _)).
+destruct Hl as [Hl|E].
+- assert (Hneg : - INR (2 * k + 1) < 0) by (apply Ropp_lt_gt_0_contravar, lt_0_INR; lia).
+  assert (H0 : 0 < T (2 * k + 1) 0) by (rewrite T_0; lra).
+  destruct (IVT (T (2 * k + 1)) (- INR (2 * k + 1)) 0) as [z [[Hz1 Hz2] Hz]]; auto.
+  + intros x; apply T_cont.
+  + exists z; split; [split; [exact Hz1|] | exact Hz].
+    destruct (Rle_dec z (-1)) as [H|H]; [exact H|]. pose proof (T_odd_pos k z); lra.
+- exists (- INR (2 * k + 1)); split; [split; [lra|] | exact E].
+  apply Ropp_le_contravar, (le_INR 1); lia.
 Qed.
 
-Lemma T_even_has_min k : exists m, is_minimum (T (2 * k)) m.
+Lemma odd_form n : Nat.even n = false -> exists k, n = (2 * k + 1)%nat.
 Proof.
-destruct k as [|k].
-- exists 1; split; [exists 0; reflexivity | intros x; apply Rle_refl].
-- replace (2 * S k)%nat with (2 * k + 2)%nat by lia.
-  destruct (T_odd_root k) as [z [_ Hz]]. exists (T (2 * k + 2) z); split.
-  + exists z; reflexivity.
-  + intros x; destruct (Req_dec x z) as [->|Hx]; [apply Rle_refl|].
-    left; apply T_even_min; assumption.
+intros Hn; apply Nat.odd_spec; rewrite <- Nat.negb_even, Hn; reflexivity.
 Qed.
 
-Lemma T_even_min_unique_arg k : exists! z, forall x, T (2 * k + 2) z <= T (2 * k + 2) x.
+Lemma even_form n : Nat.even n = true -> exists k, n = (2 * k)%nat.
+Proof. apply Nat.even_spec. Qed.
+
+(** theorem: partial_sum_positive_iff — T_n > 0 on all of R iff n is even.
+    used by: src/positivity/floor.c, src/taylor/exact.c *)
+Theorem partial_sum_positive_iff n : (forall t, 0 < T n t) <-> Nat.even n = true.
 Proof.
-destruct (T_odd_root k) as [z [_ Hz]]. exists z; split.
-- intros x; destruct (Req_dec x z) as [->|Hx]; [apply Rle_refl|].
-  left; apply T_even_min; assumption.
-- intros y Hy. destruct (Req_dec y z) as [->|Hn]; [reflexivity|].
-  pose proof (T_even_min k z y Hz Hn). specialize (Hy z); lra.
+split; [|intros H t; apply T_even_pos, H].
+intros H; destruct (Nat.even n) eqn:E; [reflexivity|].
+destruct (odd_form n E) as [k ->].
+specialize (H (- INR (2 * k + 1))); pose proof (T_odd_nonpos k _ (Rle_refl _)); lra.
 Qed.
 
-(* strict decrease at any negative point right of -(2k+2) *)
-Lemma T_step_lt k t : - INR (2 * k + 2) < t < 0 -> T (2 * k + 2) t < T (2 * k) t.
+(** theorem: odd_partial_sum_zero — for odd n, T_n has exactly one real zero; it lies in [-n, -1].
+    used by: src/positivity/floor.c *)
+Theorem odd_partial_sum_zero n : Nat.even n = false ->
+  exists z, (- INR n <= z <= -1 /\ T n z = 0) /\ forall y, T n y = 0 -> y = z.
 Proof.
-intros [H1 H2]. rewrite T_pair.
-assert (Ha : t ^ (2 * k + 1) / INR (fact (2 * k + 1)) < 0).
-{ replace (2 * k + 1)%nat with (S (2 * k)) at 1 by lia.
-  rewrite <- tech_pow_Rmult, pow_mult.
-  assert (0 < (t ^ 2) ^ k) by (apply pow_lt; nra).
-  assert (0 < / INR (fact (2 * k + 1))) by (apply Rinv_0_lt_compat, INR_fact_lt_0).
-  unfold Rdiv. assert (0 < (t^2)^k * / INR (fact (2 * k + 1))) by (apply Rmult_lt_0_compat; assumption).
-  rewrite Rmult_assoc. nra. }
-assert (Hb : 0 < 1 + t / INR (2 * k + 2)).
-{ assert (Hp : 0 < INR (2 * k + 2)) by (apply lt_0_INR; lia).
-  apply Rmult_lt_reg_r with (INR (2 * k + 2)); [exact Hp|].
-  field_simplify; lra. }
-nra.
+intros Hn; destruct (odd_form n Hn) as [k ->].
+destruct (T_odd_root k) as [z [Hr Hz]]; exists z; repeat split; try tauto.
+intros y Hy; destruct (Rtotal_order y z) as [H|[H|H]]; [|exact H|].
+- pose proof (T_odd_incr k y z H); lra.
+- pose proof (T_odd_incr k z y H); lra.
 Qed.
-
-Lemma T_even_min_decr k m m' :
-  is_minimum (T (2 * k)) m -> is_minimum (T (2 * (k + 1))) m' -> m' < m.
-Proof.
-replace (2 * (k + 1))%nat with (2 * k + 2)%nat by lia.
-intros [[x Hx] Hm] [_ Hm'].
-(* a minimiser of T_{2k} in (-(2k+2), 0) *)
-assert (Hz : exists z, - INR (2 * k + 2) < z < 0 /\ T (2 * k) z <= m).
-{ destruct k as [|k].
-  - exists (-1); simpl in *; split; lra.
-  - destruct (T_odd_root k) as [z [[Hz1 Hz2] Hz]]. exists z; split; [split; [|exact Hz2]|].
-    + apply Rle_lt_trans with (2 := Hz1). apply Ropp_le_contravar, le_INR; lia.
-    + rewrite <- Hx. replace (2 * S k)%nat with (2 * k + 2)%nat by lia.
-      destruct (Req_dec x z) as [->|Hn]; [apply Rle_refl|].
-      left; apply T_even_min; assumption. }
-destruct Hz as [z [Hz Hmz]].
-apply Rle_lt_trans with (T (2 * k + 2) z); [apply Hm'|].
-apply Rlt_le_trans with (T (2 * k) z); [apply T_step_lt, Hz|exact Hmz].
-Qed.
-
