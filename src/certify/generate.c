@@ -91,22 +91,40 @@ static int is_exact(const tensor_format *format, double x) {
   return fmod(x, unit) == 0;
 }
 
-/* Values whose first n have the mean m_n, an integer: v_n = n m_n - (n-1) m_{n-1}. The mean goes
- * between 0 and 1 where the value that this needs is exact in the format. */
-static void fill_means(const head *h, uint64_t *state) {
-  for (int64_t c = 0; c < h->width; c++) {
-    int mean = generate_uniform(state) < 0.5;
-    for (int64_t i = 0; i < h->rows; i++) {
-      int next = i ? generate_uniform(state) < 0.25 ? !mean : mean : mean;
-      double value = (double)(i + 1) * next - (double)i * mean;
-      if (!is_exact(h->format, value)) {
-        next = mean;
-        value = mean;
-      }
-      h->x[i * h->width + c] = value;
-      mean = next;
+/* The i-th value for a mean that goes from `mean` to `next`: (i + 1) next - i mean. */
+static double step_value(int64_t i, double mean, double next) {
+  return (double)(i + 1) * next - (double)i * mean;
+}
+
+/* Moves one component's mean up or down by one, where the value that this needs is exact: so no
+ * key can be dropped unnoticed. Components take turns. */
+static void move_mean(const head *h, double *means, int64_t i, int means_count, int up_first) {
+  for (int64_t k = 0; k < h->width; k++) {
+    double *mean = &means[(i + k) % h->width];
+    for (int turn = 0; turn < 2; turn++) {
+      double next = *mean + (turn == !up_first ? 1 : -1);
+      if (next < 0 || next >= means_count || !is_exact(h->format, step_value(i, *mean, next)))
+        continue;
+      *mean = next;
+      return;
     }
   }
+}
+
+/* Values whose first n have the mean m_n, 0 or 1, in float16 up to 3, in bfloat16 up to 31: where
+ * values have few digits, n + m must end in zeros. First the means, in place, then the values from
+ * the last to the first. */
+static void fill_means(const head *h, uint64_t *state) {
+  int count = h->format->precision < 12 ? 1 << (13 - h->format->precision) : 2;
+  for (int64_t c = 0; c < h->width && h->rows; c++)
+    h->x[c] = floor(count * generate_uniform(state));
+  for (int64_t i = 1; i < h->rows; i++) {
+    double *means = h->x + i * h->width;
+    memcpy(means, means - h->width, (size_t)h->width * sizeof *means);
+    move_mean(h, means, i, count, generate_uniform(state) < 0.5);
+  }
+  for (int64_t at = h->rows * h->width - 1; at >= h->width; at--)
+    h->x[at] = step_value(at / h->width, h->x[at - h->width], h->x[at]);
 }
 
 static void fill_query(const head *h, uint64_t *state) {
