@@ -154,8 +154,8 @@ Ltac enclose k a b := match goal with H : is_minimum _ ?m |- _ =>
 (** theorem: first_floors — min T_n = 0.5, 0.270394765205.., 0.149324841731.., 0.0832715201640..,
     0.0466991135902.. for n = 2, 4, 6, 8, 10.
     used by: src/positivity/floor.c *)
-Theorem first_floors m : 
-  (is_minimum (T 2) m -> m = 1 / 2) /\
+Theorem first_floors m :
+   (is_minimum (T 2) m -> m = 1 / 2) /\
   (is_minimum (T 4) m -> 0.270394765205 <= m <= 0.270394765206) /\
   (is_minimum (T 6) m -> 0.149324841731 <= m <= 0.149324841732) /\
   (is_minimum (T 8) m -> 0.083271520164 <= m <= 0.083271520165) /\
