@@ -9,7 +9,7 @@ ROOMS ?= $(notdir $(patsubst %/,%,$(wildcard src/*/)))
 
 # ---- packages --------------------------------------------------------------------------------
 PACKAGES = gcc libc6-dev libflint-dev libmpfr-dev libgmp-dev libfftw3-dev libjansson-dev libyaml-dev libzip-dev \
-  nettle-dev check pkg-config python3-numpy python3-mpmath python3-jsonschema
+  nettle-dev libsqlite3-dev check pkg-config python3-numpy python3-mpmath python3-jsonschema
 PACKAGES_CLANG = clang libomp-dev
 PACKAGES_PEERS = python3-torch libopenblas0-pthread
 PACKAGES_PROOFS = coq libcoq-coquelicot libcoq-flocq libcoq-interval libcoq-gappa gappa \
@@ -40,7 +40,7 @@ endif
 HASH := \#
 preprocesses = $(CC) $(CPPFLAGS) $(CFLAGS) -fopenmp -E -x c - >/dev/null 2>&1
 ARB_LIBS = $(shell echo '$(HASH)include <flint/arb.h>' | $(preprocesses) || echo -lflint-arb)
-LDLIBS = $(ARB_LIBS) -lflint -lmpfr -lgmp -lfftw3 -lfftw3f -ljansson -lyaml -lzip -lnettle -lm
+LDLIBS = $(ARB_LIBS) -lflint -lmpfr -lgmp -lfftw3 -lfftw3f -ljansson -lyaml -lzip -lnettle -lsqlite3 -lm
 CHECK_LIBS = $(shell pkg-config --libs check)
 LINK = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
 
@@ -130,9 +130,9 @@ $(BUILD)/flags: FORCE | $(FIRST)
 $(BUILD)/headers: $(BUILD)/flags
 	@echo '#include <omp.h>' | $(preprocesses) || \
 	  { echo "$(CC) finds no omp.h: run \`make deps$(if $(findstring clang,$(CC)),-clang)\`" >&2; exit 1; }
-	@for header in flint/flint.h mpfr.h gmp.h fftw3.h jansson.h yaml.h zip.h nettle/sha2.h; do \
+	@for header in flint/flint.h mpfr.h gmp.h fftw3.h jansson.h yaml.h zip.h nettle/sha2.h sqlite3.h; do \
 	  echo "#include <stdio.h>"; echo "#include <$$header>"; done | $(preprocesses) || \
-	  { echo "headers of FLINT, MPFR, GMP, FFTW, Jansson, libyaml, libzip or Nettle are missing: run \`make deps\`" >&2; exit 1; }
+	  { echo "headers of FLINT, MPFR, GMP, FFTW, Jansson, libyaml, libzip, Nettle or SQLite are missing: run \`make deps\`" >&2; exit 1; }
 	@touch $@
 
 # $(call compile,ISA): ISA is empty for ordinary sources.

@@ -17,6 +17,7 @@ static const verb verbs[] = {
     {"check", verb_check, "certify or refute what a kernel returned"},
     {"certify", verb_certify, "run a plan, or certify the built-in kernels"},
     {"reference", verb_reference, "write exact results, as decimals or correctly rounded"},
+    {"sweep", verb_sweep, "compare a float32 function with the exact one on every float32"},
     {"tolerance", verb_tolerance, "derive rtol and atol, and say what they are worth"},
     {"report", verb_report, "say what changed between two certificates"},
     {"claims", verb_claims, "decide numbers and statements of papers"},

@@ -15,6 +15,7 @@ int verb_check(int argc, char **argv);
 int verb_certify(int argc, char **argv);
 int verb_reference(int argc, char **argv);
 int verb_tolerance(int argc, char **argv);
+int verb_sweep(int argc, char **argv);
 int verb_report(int argc, char **argv);
 int verb_claims(int argc, char **argv);
 int verb_eval(int argc, char **argv);
