@@ -78,14 +78,16 @@ attest_status attest_problem_set(attest_problem *problem, const char *name, cons
 
 /* Borrows the tensor's data until the problem is freed. Inputs: q k v bias mask alibi-slopes sinks
  * cu-seqlens-q cu-seqlens-k seqused-k initial-state. Outputs (what the kernel returned): out lse
- * final-state. */
+ * final-state indices (of top-k: int32 or int64, one row of keys a query, in any order, -1 where a
+ * query sees fewer). */
 attest_status attest_problem_input(attest_problem *problem, const char *name,
                                    const attest_tensor *tensor, attest_error *error);
 attest_status attest_problem_output(attest_problem *problem, const char *name,
                                     const attest_tensor *tensor, attest_error *error);
 
-/* The exact `output` ("out", "lse", "final-state"), correctly rounded to the dtype of `result` (to
- * nearest, ties to even). `result` must have the shape of that output in the problem's out-layout.
+/* The exact `output` ("out", "lse", "final-state", "indices"), correctly rounded to the dtype of
+ * `result` (to nearest, ties to even). `result` must have the shape of that output in the problem's
+ * out-layout.
  */
 attest_status attest_reference(attest_tensor *result, const attest_problem *problem,
                                const char *output, attest_error *error);
@@ -123,6 +125,7 @@ typedef struct {
   attest_tensor final_state; /* data NULL: not asked for */
   double scale;              /* the nearest double; exactly in params */
   int causal;                /* 0 none, 1 top-left, 2 bottom-right */
+  attest_tensor indices;     /* int32; data NULL: not asked for */
 } attest_call;
 
 /* 0: done; 77: skipped; anything else: the subject failed. */

@@ -20,7 +20,6 @@ __all__ = ["assert_attention", "check_attention", "AttestError", "Refuted"]
 
 _CODES = {"float16": "F16", "bfloat16": "BF16", "float32": "F32", "float64": "F64", "int32": "I32", "int64": "I64", "bool": "BOOL"}
 _FORMATS = {"e": "float16", "f": "float32", "d": "float64", "i": "int32", "l": "int64", "q": "int64", "?": "bool"}
-_OUTPUTS = ("out", "lse", "final_state")
 
 
 class AttestError(Exception):
@@ -105,15 +104,15 @@ def _text(value):
     return str(value)
 
 
-def check_attention(q, k, v, out=None, *, lse=None, final_state=None, kernel="softmax", bound=None, arithmetic=None,
-                    command=None, timeout=None, **params):
+def check_attention(q, k, v, out=None, *, lse=None, final_state=None, indices=None, kernel="softmax", bound=None,
+                    arithmetic=None, command=None, timeout=None, **params):
     """Compares the outputs with the exact result and returns the certificate (a dict, see the README).
 
     bound: "backward<=16", or a list of such that must all hold. params: those of `attest check KERNEL --help`, with
     underscores: causal="top-left", scale=0.125, window=(255, 0), softcap=30.0, convention="flash-attn"; tensors (mask,
     bias, alibi_slopes, sinks, cu_seqlens_q, ..) as arrays. None leaves one out.
     """
-    tensors = {"q": q, "k": k, "v": v, "out": out, "lse": lse, "final_state": final_state}
+    tensors = {"q": q, "k": k, "v": v, "out": out, "lse": lse, "final_state": final_state, "indices": indices}
     flags = []
     for name, value in params.items():
         if value is None:

@@ -227,11 +227,11 @@ static attest_status run_kernel(built_subject *s, const problem_room *room,
   snprintf(s->name, sizeof s->name, "%s.%s", room->name, tensor_dtype_name(dtype));
   attest_tensor *outputs = s->problem.output;
   attest_status status = ATTEST_OK;
-  for (int output = OUTPUT_OUT; output <= OUTPUT_FINAL_STATE && !status; output++) {
-    int has = output == OUTPUT_FINAL_STATE
-                  ? problem_ends_in_state(problem)
-                  : strstr(problem->kernel->outputs, problem_output_names[output]) != NULL;
-    if (has) status = output_of(&outputs[output], &s->data[output], problem, output, dtype, error);
+  for (int output = OUTPUT_OUT; output < OUTPUT_COUNT && !status; output++) {
+    int has = output == OUTPUT_FINAL_STATE ? problem_ends_in_state(problem)
+                                           : problem_kernel_returns(problem->kernel, output);
+    attest_dtype type = output == OUTPUT_INDICES ? ATTEST_INT32 : dtype;
+    if (has) status = output_of(&outputs[output], &s->data[output], problem, output, type, error);
   }
   return status ? status
                 : room->kernel(&outputs[OUTPUT_OUT], &outputs[OUTPUT_LSE], &s->problem, error);

@@ -254,13 +254,21 @@ static attest_status bounds_of_out(doctor *d) {
   return ATTEST_OK;
 }
 
+static int is_out_refuted(const certify_case *result) {
+  for (size_t i = 0; i < result->subject_count; i++)
+    for (size_t k = 0; k < result->subjects[i].output_count; k++) {
+      const certify_output *o = &result->subjects[i].outputs[k];
+      if (o->output == OUTPUT_OUT && o->verdict == ATTEST_REFUTED) return 1;
+    }
+  return 0;
+}
+
 attest_status certify_diagnose(certify_case *result, const certify_subject *subject,
                                const certify_options *options, attest_error *error) {
   static attest_status (*const readings[])(const doctor *) = {try_params, try_orders, try_shifts,
                                                               try_heads, try_mask};
   doctor d = {.result = result, .subject = subject, .options = *options, .error = error};
-  if (!subject->problem->output[OUTPUT_OUT].data || certify_pairs(subject->problem) > PAIRS_MAX)
-    return ATTEST_OK;
+  if (!is_out_refuted(result) || certify_pairs(subject->problem) > PAIRS_MAX) return ATTEST_OK;
   d.options.step = NULL;
   d.options.name = "diagnosis";
   attest_status status = bounds_of_out(&d);

@@ -65,6 +65,7 @@ static void worker_clear(worker *w) {
     cells_clear(&w->blocks[i].state);
     free(w->blocks[i].reach);
     free(w->blocks[i].jump);
+    free(w->blocks[i].indices);
   }
   free(w->blocks);
   engine_scratch_clear(&w->scratch);
@@ -73,6 +74,7 @@ static void worker_clear(worker *w) {
 static attest_status worker_init(worker *w, const engine *e, attest_error *error) {
   memset(w, 0, sizeof *w);
   size_t count = e->machine_count ? e->machine_count : 1;
+  int64_t keys = e->want & WANT_INDICES ? problem_output_width(e->problem, OUTPUT_INDICES) : 0;
   int complete = (w->blocks = calloc(count, sizeof *w->blocks)) != NULL;
   for (size_t i = 0; i < count && complete; i++) {
     room_block *block = &w->blocks[w->block_count++];
@@ -80,10 +82,13 @@ static attest_status worker_init(worker *w, const engine *e, attest_error *error
                cells_init(&block->state, e->problem->state_width);
     complete &= (block->reach = calloc(ENGINE_BLOCK_ROWS, sizeof(double))) != NULL;
     complete &= (block->jump = calloc(ENGINE_BLOCK_ROWS, 1)) != NULL;
+    complete &= (block->indices =
+                     calloc((size_t)keys * ENGINE_BLOCK_ROWS + 1, sizeof *block->indices)) != NULL;
     block->machine = e->machine_count ? e->machines[i] : NULL;
   }
   int64_t width =
       e->problem->dv > e->problem->state_width ? e->problem->dv : e->problem->state_width;
+  width = width > keys ? width : keys;
   attest_status status = complete ? engine_scratch_init(&w->scratch, width > 1 ? width : 1, error)
                                   : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   if (status) worker_clear(w);
@@ -130,7 +135,10 @@ static engine_place place_of(engine *e, engine_output *o, problem_slice *slice,
 }
 
 /* What a block of rows is wanted for: rows of the state are no rows of queries. */
-enum { WANT_QUERIES = WANT_OUT | WANT_LSE, WANT_TERMS = WANT_CONDITION | WANT_THEORY };
+enum {
+  WANT_QUERIES = WANT_OUT | WANT_LSE | WANT_INDICES,
+  WANT_TERMS = WANT_CONDITION | WANT_THEORY
+};
 
 static void compare_block(worker *w, engine *e, const open_slice *open, const room_block *block,
                           unsigned what) {
@@ -139,6 +147,10 @@ static void compare_block(worker *w, engine *e, const open_slice *open, const ro
     problem_slice slice;
     engine_place at = place_of(e, &e->outputs[k], &slice, open, block->row);
     for (int64_t i = 0; i < block->rows; i++, at.row++) {
+      if (at.o->output == OUTPUT_INDICES) {
+        engine_indices(&w->scratch, &at, block->indices + i * at.o->width);
+        continue;
+      }
       engine_view view = view_of(w, at.o, i);
       engine_row(&w->scratch, &at, &view);
     }

@@ -4,6 +4,7 @@
  *   outputs.c   what is compared: outputs, bounds, measures, machine models
  *   engine.c    slices, blocks of rows, threads
  *   row.c       one row of one output: what the double and double-double tiers settle
+ *   indices.c   one row of the output indices, which is a set of keys
  *   climb.c     the rest of the row in balls of growing precision
  *   jump.c      rows of discontinuous kernels that several selections of keys explain
  *   pending.c   elements whose bounds are settled but whose error may be the largest
@@ -194,6 +195,7 @@ typedef struct {
   unsigned char *quiet;
   signed char *side;
   engine_element *elements;
+  int64_t *keys; /* two rows of indices */
 } engine_scratch;
 
 attest_status engine_scratch_init(engine_scratch *scratch, int64_t width, attest_error *error);
@@ -246,6 +248,11 @@ int engine_fits(const engine_place *at, const engine_view *view, engine_element 
 void engine_climb_selection(const engine_place *at, const engine_view *view,
                             engine_element *elements, int64_t count,
                             const engine_selection *selection);
+
+/* ---- indices.c ---- */
+
+/* A row of indices, given the kernel's own (room_block). */
+void engine_indices(engine_scratch *scratch, const engine_place *at, const int64_t *own);
 
 /* ---- jump.c ---- */
 

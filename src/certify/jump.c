@@ -2,7 +2,8 @@
 /* Rows of discontinuous kernels (top-k, radius) that several selections of keys may explain: the
  * scores at the cut are so close that moving them by no more than the bound allows changes which
  * keys are selected. Such a row is certified when one admissible selection explains all its
- * elements: the kernel's own, canonical ones, then all of them up to 2^16. An element that is
+ * elements: the kernel's own, the one returned as indices, canonical ones, then all of them up to
+ * 2^16. An element that is
  * farther from the hull of all selections than its bound allows is refuted; what is left is
  * undecided. */
 #include <math.h>
@@ -37,11 +38,17 @@ static engine_selection selection_of(const search *s) {
   return (engine_selection){s->keys, n};
 }
 
+static int keeps_order(const search *s) {
+  for (int64_t l = 0; l < s->choice.loose_count; l++)
+    if (s->chosen[l] && s->choice.before[l] >= 0 && !s->chosen[s->choice.before[l]]) return 0;
+  return 1;
+}
+
 /* Whether what is chosen now is admissible and explains the row. */
 static int explains(search *s, engine_selection *found) {
   const engine_place *at = s->at;
   *found = selection_of(s);
-  return found->count > 0 &&
+  return found->count > 0 && keeps_order(s) &&
          at->e->room->admits(&s->choice, found->keys, found->count, at->o->subject->problem,
                              at->slice, at->row, at->o->edge) &&
          engine_fits(at, s->view, s->elements, s->count, found);
@@ -52,6 +59,30 @@ static void choose_run(search *s, int64_t n, int from_end) {
   int64_t all = s->choice.loose_count;
   memset(s->chosen, 0, (size_t)all);
   memset(s->chosen + (from_end ? all - n : 0), 1, (size_t)n);
+}
+
+static int compare_keys(const void *a, const void *b) {
+  int64_t x = *(const int64_t *)a, y = *(const int64_t *)b;
+  return (x > y) - (x < y);
+}
+
+/* Chooses what the subject returned as indices: 0 where that is none of the selections. */
+static int choose_given(search *s) {
+  const attest_tensor *t = &s->at->slice->indices;
+  int64_t fixed = 0, loose = 0;
+  if (!t->data) return 0;
+  memset(s->chosen, 0, (size_t)s->choice.loose_count);
+  for (int64_t i = 0; i < t->shape[1]; i++) {
+    int64_t key = tensor_int_at(t, s->at->row * t->stride[0] + i * t->stride[1]);
+    const int64_t *place =
+        bsearch(&key, s->choice.loose, (size_t)s->choice.loose_count, sizeof key, compare_keys);
+    fixed += bsearch(&key, s->choice.fixed, (size_t)s->choice.fixed_count, sizeof key,
+                     compare_keys) != NULL;
+    if (!place) continue;
+    loose += !s->chosen[place - s->choice.loose];
+    s->chosen[place - s->choice.loose] = 1;
+  }
+  return fixed == s->choice.fixed_count && loose == s->choice.choose;
 }
 
 static int canonical_explains(search *s, engine_selection *found) {
@@ -95,6 +126,7 @@ static int advance(search *s) {
 }
 
 static int any_explains(search *s, engine_selection *found) {
+  if (choose_given(s) && explains(s, found)) return 1;
   if (canonical_explains(s, found)) return 1;
   if (selections(&s->choice) > ENUMERATE_MAX) return 0;
   choose_run(s, s->choice.choose > 0 ? s->choice.choose : 0, 0);

@@ -42,6 +42,10 @@ static attest_status add_bound(engine_output *o, const certify_bound *bound, att
   if (o->bound_count == ENGINE_BOUNDS_MAX)
     return attest_fail(error, ATTEST_ERR_INPUT, "more than %d bounds on one output",
                        ENGINE_BOUNDS_MAX);
+  if (o->output == OUTPUT_INDICES && bound->measure != MEASURE_BACKWARD)
+    return attest_fail(error, ATTEST_ERR_INPUT,
+                       "bound indices:%s: of indices only the backward error is measured",
+                       bound->text);
   if (bound->measure == MEASURE_THEORY && !o->subject->machine)
     return attest_fail(error, ATTEST_ERR_INPUT,
                        "a theory bound needs the machine model of the kernel: declare it with "
@@ -64,12 +68,17 @@ static attest_status add_bound(engine_output *o, const certify_bound *bound, att
   return ATTEST_OK;
 }
 
+/* Of indices only the backward error is measured: other bounds that name no output pass them by. */
+static int applies(const certify_bound *bound, const engine_output *o) {
+  if (bound->output >= 0) return bound->output == o->output;
+  return o->output != OUTPUT_INDICES || bound->measure == MEASURE_BACKWARD;
+}
+
 static attest_status add_bounds(engine *e, engine_output *o, attest_error *error) {
   const certify_bounds *bounds = o->subject->bounds;
   attest_status status = ATTEST_OK;
   for (size_t i = 0; i < bounds->count && !status; i++)
-    if (bounds->items[i].output < 0 || bounds->items[i].output == o->output)
-      status = add_bound(o, &bounds->items[i], error);
+    if (applies(&bounds->items[i], o)) status = add_bound(o, &bounds->items[i], error);
   if (status || o->bound_count) return status;
   const certify_bounds *defaults = &e->defaults[o->format->precision >= 24];
   return add_bound(o, &defaults->items[0], error);
@@ -98,14 +107,15 @@ static attest_status set_output(engine *e, engine_output *o, attest_error *error
     o->highest_limit[m] = -1;
     atomic_init(&o->floor[m], -1);
   }
-  o->measures = 1u << MEASURE_ABS | 1u << MEASURE_REL | 1u << MEASURE_ULP;
+  if (o->output != OUTPUT_INDICES)
+    o->measures = 1u << MEASURE_ABS | 1u << MEASURE_REL | 1u << MEASURE_ULP;
   o->machine = -1;
   set_roundoffs(e, o);
   attest_status status = add_bounds(e, o, error);
   if (status) return status;
   e->want |= room_want(o->output);
   if (o->measures & 1u << MEASURE_BACKWARD) {
-    e->want |= WANT_CONDITION;
+    if (o->output != OUTPUT_INDICES) e->want |= WANT_CONDITION;
     o->edge = o->highest_limit[MEASURE_BACKWARD] * o->u_s;
     e->edge = fmax(e->edge, o->edge);
   }
@@ -127,8 +137,8 @@ static attest_status check_bounds_apply(const certify_subject *s, attest_error *
     any |= s->problem->output[i].data != NULL;
   if (!any)
     return attest_fail(error, ATTEST_ERR_INPUT,
-                       "nothing to check: give what the kernel returned as --out, --lse or "
-                       "--final-state");
+                       "nothing to check: give what the kernel returned as --out, --lse, "
+                       "--final-state or --indices");
   for (size_t i = 0; i < s->bounds->count; i++) {
     const certify_bound *b = &s->bounds->items[i];
     if (b->output >= 0 && !s->problem->output[b->output].data)
@@ -138,6 +148,12 @@ static attest_status check_bounds_apply(const certify_subject *s, attest_error *
   return ATTEST_OK;
 }
 
+/* Indices count scores in the roundoff of out, where that is given. */
+static const tensor_format *format_of(const attest_problem *problem, int output) {
+  const attest_tensor *t = &problem->output[output == OUTPUT_INDICES ? OUTPUT_OUT : output];
+  return tensor_dtype_format(t->data ? t->dtype : ATTEST_FLOAT32);
+}
+
 /* The outputs of one subject. */
 static attest_status add_subject(engine *e, const certify_subject *subjects, size_t index,
                                  attest_error *error) {
@@ -145,15 +161,12 @@ static attest_status add_subject(engine *e, const certify_subject *subjects, siz
   attest_status status = check_bounds_apply(s, error);
   for (int i = 0; i < OUTPUT_COUNT && !status; i++) {
     if (!s->problem->output[i].data) continue;
-    if (i == OUTPUT_INDICES)
-      return attest_fail(error, ATTEST_ERR_SUPPORT, "output %s is not compared in this version",
-                         problem_output_names[i]);
     engine_output *o = &e->outputs[e->output_count];
     o->subject = s;
     o->subject_index = index;
     o->output = i;
     o->width = problem_output_width(e->problem, i);
-    o->format = tensor_dtype_format(s->problem->output[i].dtype);
+    o->format = format_of(s->problem, i);
     if (!o->format)
       return attest_fail(error, ATTEST_ERR_INPUT, "output %s has dtype %s: a float is wanted",
                          problem_output_names[i], tensor_dtype_name(s->problem->output[i].dtype));

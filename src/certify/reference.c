@@ -146,6 +146,21 @@ static attest_status finish_row(const row_place *at, arb_srcptr x, const unsigne
   return status;
 }
 
+/* A row of indices, by falling score. */
+static attest_status index_row(const row_place *at, attest_error *error) {
+  reference_run *run = at->run;
+  int64_t width = problem_output_width(run->problem, OUTPUT_INDICES), count = 0;
+  int64_t *key = malloc((size_t)(width + 1) * sizeof *key);
+  attest_status status = stored(key ? 0 : -1, error);
+  if (!status) status = run->room->select(key, &count, run->problem, at->slice, at->row, error);
+  for (int64_t i = 0; i < width && !status; i++)
+    status = stored(
+        run->target->store_key(run->target, at->output, flat_index(at, i), i < count ? key[i] : -1),
+        error);
+  free(key);
+  return status;
+}
+
 /* ---- units of rows
  * --------------------------------------------------------------------------------- */
 
@@ -186,6 +201,8 @@ static attest_status compute_unit(unit_balls *u, reference_run *run, const probl
     at.output = OUTPUT_LSE;
     if (!status && run->target->wanted[OUTPUT_LSE])
       status = finish_row(&at, u->lse + i, u->lse_class + i, 1, error);
+    at.output = OUTPUT_INDICES;
+    if (!status && run->target->wanted[OUTPUT_INDICES]) status = index_row(&at, error);
   }
   return status;
 }

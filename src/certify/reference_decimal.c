@@ -100,6 +100,13 @@ static int store_open(reference_target *target, int output, int64_t flat, const 
   return keep(target, output, flat, mid, rad, REFERENCE_OPEN);
 }
 
+static int store_key(reference_target *target, int output, int64_t flat, int64_t key) {
+  char *mid = NULL;
+  if (asprintf(&mid, "%lld", (long long)key) < 0) mid = NULL;
+  return keep(target, output, flat, mid, strdup("0"),
+              key < 0 ? REFERENCE_PADDING : REFERENCE_ROUNDED);
+}
+
 static attest_status allocate(reference_decimals *d, const attest_problem *problem, int output,
                               attest_error *error) {
   attest_tensor shape = {0};
@@ -117,11 +124,11 @@ static attest_status allocate(reference_decimals *d, const attest_problem *probl
 }
 
 /* Elements that no row has stored, and the number of open ones. */
-static attest_status finish(reference_decimals *d, int64_t *open, attest_error *error) {
+static attest_status finish(reference_decimals *d, int output, int64_t *open, attest_error *error) {
   for (int64_t i = 0; i < d->elements; i++) {
     *open += d->status[i] == REFERENCE_OPEN;
     if (d->mid[i]) continue;
-    d->mid[i] = strdup("0");
+    d->mid[i] = strdup(output == OUTPUT_INDICES ? "-1" : "0");
     d->rad[i] = strdup("0");
     d->status[i] = REFERENCE_PADDING;
     if (!d->mid[i] || !d->rad[i])
@@ -136,18 +143,17 @@ attest_status certify_reference_decimals(reference_decimals decimals[], int64_t 
   memset(decimals, 0, OUTPUT_COUNT * sizeof *decimals);
   *open = 0;
   decimal_target t = {
-      {store, boundary, store_exact, store_class, store_open, {0}, 0}, digits, decimals};
+      {store, boundary, store_exact, store_class, store_open, store_key, {0}, 0}, digits, decimals};
   t.target.precision = 64 + (slong)((double)digits * 3.3219280948873626);
   attest_status status = ATTEST_OK;
-  for (int output = OUTPUT_OUT; output <= OUTPUT_FINAL_STATE && !status; output++) {
-    t.target.wanted[output] =
-        strstr(problem->kernel->outputs, problem_output_names[output]) != NULL &&
-        (output != OUTPUT_FINAL_STATE || (options && options->with_state));
+  for (int output = OUTPUT_OUT; output < OUTPUT_COUNT && !status; output++) {
+    t.target.wanted[output] = problem_kernel_returns(problem->kernel, output) &&
+                              (output != OUTPUT_FINAL_STATE || (options && options->with_state));
     if (t.target.wanted[output]) status = allocate(&decimals[output], problem, output, error);
   }
   if (!status) status = certify_reference_run(&t.target, problem, options, error);
   for (int output = 0; output < OUTPUT_COUNT && !status; output++)
-    status = finish(&decimals[output], open, error);
+    status = finish(&decimals[output], output, open, error);
   return status;
 }
 

@@ -18,6 +18,8 @@ typedef struct reference_target {
   int (*store_class)(struct reference_target *target, int output, int64_t flat,
                      measure_class class);
   int (*store_open)(struct reference_target *target, int output, int64_t flat, const arb_t x);
+  /* The index of a key; -1 where the row has none. */
+  int (*store_key)(struct reference_target *target, int output, int64_t flat, int64_t key);
   int wanted[OUTPUT_COUNT];
   slong precision; /* to begin with */
 } reference_target;

@@ -78,6 +78,10 @@ static int store_open(reference_target *target, int output, int64_t flat, const 
   return keep(target, output, flat, NAN);
 }
 
+static int store_key(reference_target *target, int output, int64_t flat, int64_t key) {
+  return keep(target, output, flat, (double)key);
+}
+
 static attest_status check_result(const attest_tensor *t, const attest_problem *problem, int output,
                                   attest_error *error) {
   int ndim;
@@ -85,7 +89,11 @@ static attest_status check_result(const attest_tensor *t, const attest_problem *
   char found[96], wanted[96];
   problem_output_shape(&ndim, shape, problem, output);
   attest_tensor expected = attest_tensor_of(NULL, t->dtype, ndim, shape);
-  if (!tensor_dtype_format(t->dtype))
+  int is_int = t->dtype == ATTEST_INT32 || t->dtype == ATTEST_INT64;
+  if (output == OUTPUT_INDICES && !is_int)
+    return attest_fail(error, ATTEST_ERR_INPUT, "indices are int32 or int64, not %s",
+                       tensor_dtype_name(t->dtype));
+  if (output != OUTPUT_INDICES && !tensor_dtype_format(t->dtype))
     return attest_fail(error, ATTEST_ERR_INPUT,
                        "the reference of %s cannot be rounded to %s: take a floating dtype",
                        problem_output_names[output], tensor_dtype_name(t->dtype));
@@ -98,8 +106,9 @@ static attest_status check_result(const attest_tensor *t, const attest_problem *
 
 attest_status certify_reference_round(attest_tensor results[], const attest_problem *problem,
                                       const reference_options *options, attest_error *error) {
-  round_target t = {.target = {store, boundary, store_exact, store_class, store_open, {0}, 128},
-                    .results = results};
+  round_target t = {
+      .target = {store, boundary, store_exact, store_class, store_open, store_key, {0}, 128},
+      .results = results};
   for (int output = 0; output < OUTPUT_COUNT; output++) {
     if (!results[output].data) continue;
     attest_status status = check_result(&results[output], problem, output, error);
@@ -107,7 +116,8 @@ attest_status certify_reference_round(attest_tensor results[], const attest_prob
     t.target.wanted[output] = 1;
     t.format[output] = tensor_dtype_format(results[output].dtype);
     for (int64_t i = 0; i < tensor_elements(&results[output]); i++)
-      keep(&t.target, output, i, 0); /* rows beyond the last packed sequence stay 0 */
+      /* Rows beyond the last packed sequence stay as they are now. */
+      keep(&t.target, output, i, output == OUTPUT_INDICES ? -1 : 0);
   }
   attest_status status = certify_reference_run(&t.target, problem, options, error);
   int open = atomic_load(&t.open);
@@ -121,7 +131,7 @@ attest_status certify_reference_round(attest_tensor results[], const attest_prob
 attest_status attest_reference(attest_tensor *result, const attest_problem *problem,
                                const char *output, attest_error *error) {
   int which = problem_output_find(output);
-  if (which < 0 || which == OUTPUT_INDICES || !strstr(problem->kernel->outputs, output))
+  if (which < 0 || !problem_kernel_returns(problem->kernel, which))
     return attest_fail(error, ATTEST_ERR_INPUT,
                        "there is no reference of output '%s'; kernel %s has: %s", output,
                        problem->kernel->name, problem->kernel->outputs);

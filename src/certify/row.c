@@ -21,7 +21,9 @@ attest_status engine_scratch_init(engine_scratch *scratch, int64_t width, attest
   scratch->quiet = calloc(n, 1);
   scratch->side = calloc(n, 1);
   scratch->elements = calloc(n, sizeof *scratch->elements);
-  if (complete && scratch->quiet && scratch->side && scratch->elements) return ATTEST_OK;
+  scratch->keys = calloc(2 * n, sizeof *scratch->keys);
+  if (complete && scratch->quiet && scratch->side && scratch->elements && scratch->keys)
+    return ATTEST_OK;
   engine_scratch_clear(scratch);
   return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
 }
@@ -36,6 +38,7 @@ void engine_scratch_clear(engine_scratch *scratch) {
   free(scratch->quiet);
   free(scratch->side);
   free(scratch->elements);
+  free(scratch->keys);
   memset(scratch, 0, sizeof *scratch);
 }
 

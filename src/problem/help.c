@@ -92,7 +92,7 @@ static json_t *doubles_json(const attest_problem *problem) {
 
 static json_t *outputs_json(const attest_problem *problem) {
   json_t *outputs = json_object();
-  for (int i = OUTPUT_OUT; i <= OUTPUT_FINAL_STATE; i++) {
+  for (int i = OUTPUT_OUT; i < OUTPUT_COUNT; i++) {
     int ndim;
     int64_t shape[ATTEST_MAX_DIMS];
     if (problem_word_find(problem->kernel->outputs, ' ', problem_output_names[i]) < 0) continue;

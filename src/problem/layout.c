@@ -185,11 +185,13 @@ static int64_t out_batch(const attest_problem *problem) {
   return extent(&problem->input[INPUT_Q], layouts[problem->values.layout].b);
 }
 
-static void place_shape(int64_t shape[], const attest_problem *problem, const problem_axes *axes) {
+/* `width`: along axis d, where there is one. */
+static void place_shape(int64_t shape[], const attest_problem *problem, const problem_axes *axes,
+                        int64_t width) {
   if (axes->b >= 0) shape[axes->b] = out_batch(problem);
   if (axes->h >= 0) shape[axes->h] = problem->heads_q;
   shape[axes->n] = out_rows(problem);
-  if (axes->d >= 0) shape[axes->d] = problem->dv;
+  if (axes->d >= 0) shape[axes->d] = width;
 }
 
 void problem_output_shape(int *ndim, int64_t shape[], const attest_problem *problem, int output) {
@@ -201,19 +203,19 @@ void problem_output_shape(int *ndim, int64_t shape[], const attest_problem *prob
   if (output == OUTPUT_LSE)
     axes = problem_lse_axes(problem->values.out_layout, problem->lse_heads_first);
   *ndim = axes.ndim;
-  place_shape(shape, problem, &axes);
+  place_shape(shape, problem, &axes, problem_output_width(problem, output));
 }
 
 static int has_shape(const attest_tensor *t, const attest_problem *problem,
                      const problem_axes *axes) {
   int64_t shape[ATTEST_MAX_DIMS];
-  place_shape(shape, problem, axes);
+  place_shape(shape, problem, axes, problem->dv);
   return t->ndim == axes->ndim && !memcmp(t->shape, shape, (size_t)t->ndim * sizeof shape[0]);
 }
 
 static char *shape_of(char buf[96], const attest_problem *problem, const problem_axes *axes) {
   attest_tensor t = {.ndim = axes->ndim};
-  place_shape(t.shape, problem, axes);
+  place_shape(t.shape, problem, axes, problem->dv);
   return tensor_shape_text(buf, &t);
 }
 
@@ -235,9 +237,26 @@ static attest_status out_resolve(attest_problem *problem, attest_error *error) {
   return ATTEST_ERR_INPUT;
 }
 
+static attest_status indices_resolve(const attest_problem *problem, attest_error *error) {
+  const attest_tensor *indices = &problem->output[OUTPUT_INDICES];
+  attest_tensor wanted = {0};
+  char found[96], right[96];
+  if (!indices->data) return ATTEST_OK;
+  problem_output_shape(&wanted.ndim, wanted.shape, problem, OUTPUT_INDICES);
+  if (indices->ndim == wanted.ndim &&
+      !memcmp(indices->shape, wanted.shape, (size_t)wanted.ndim * sizeof wanted.shape[0]))
+    return ATTEST_OK;
+  return attest_fail(error, ATTEST_ERR_INPUT,
+                     "indices %s: with topk %lld and %lld keys they are %s under out-layout %s",
+                     tensor_shape_text(found, indices), (long long)problem->values.topk,
+                     (long long)problem->nk, tensor_shape_text(right, &wanted),
+                     layouts[problem->values.out_layout].name);
+}
+
 attest_status problem_outputs_resolve(attest_problem *problem, attest_error *error) {
   attest_error local = {0};
   attest_status status = out_resolve(problem, error ? error : &local);
+  if (!status) status = indices_resolve(problem, error);
   if (status) return status;
   const attest_tensor *lse = &problem->output[OUTPUT_LSE];
   problem_axes own = problem_lse_axes(problem->values.out_layout, 0);

@@ -65,7 +65,8 @@ const problem_param problem_params[] = {
   VALUE("nonfinite", "", FIELD_CHOICE, nonfinite, "error|ieee", "error",
         "infinities and NaN in visible elements: refused, or followed as IEEE 754 does"),
   VALUE("subnormals", "", FIELD_CHOICE, subnormals, "ieee|flush", "ieee", "whether subnormal results may be flushed to zero"),
-  VALUE("ties", "", FIELD_CHOICE, ties, "lowest|highest", "lowest", "which of equal scores the top-k selection takes"),
+  VALUE("ties", "", FIELD_CHOICE, ties, "any|lowest|highest", "any",
+        "which of several equal keys top-k must take: any, the first or the last"),
   VALUE("convention", "", FIELD_CHOICE_FROM_ONE, convention, "sdpa|flash-attn|xformers|fla|ggml", "none",
         "presets layout, alignment, empty-row and eps as that library has them; explicit values win"),
 };
@@ -132,7 +133,7 @@ void problem_values_default(problem_values *values) {
   values->form = FORM_DIRECT;
   values->normalize = NORMALIZE_SUM;
   values->rope_pairs = ROPE_INTERLEAVED;
-  values->ties = TIES_LOWEST;
+  values->ties = TIES_ANY;
   values->feature = FEATURE_IDENTITY;
   values->layout = values->out_layout = LAYOUT_DEFAULT;
   values->empty_row = EMPTY_ZERO;

@@ -260,6 +260,9 @@ attest_status attest_problem_output(attest_problem *problem, const char *name,
     return attest_fail(error, ATTEST_ERR_INPUT, "kernel %s has no output '%s'; its outputs: %s",
                        problem->kernel->name, problem_quote(quoted, name),
                        problem->kernel->outputs);
+  if (output == OUTPUT_INDICES && tensor->dtype != ATTEST_INT32 && tensor->dtype != ATTEST_INT64)
+    return attest_fail(error, ATTEST_ERR_INPUT, "indices are %s; they must be int32 or int64",
+                       tensor_dtype_name(tensor->dtype));
   if (output != OUTPUT_INDICES && !tensor_dtype_format(tensor->dtype))
     return attest_fail(error, ATTEST_ERR_INPUT,
                        "%s is %s; it must be float16, bfloat16, float32 or float64",

@@ -69,7 +69,9 @@ typedef enum {
 typedef enum { FORM_DIRECT, FORM_RECURRENT, FORM_CHUNKED } problem_form;
 typedef enum { NORMALIZE_SUM, NORMALIZE_NONE } problem_normalize;
 typedef enum { ROPE_INTERLEAVED, ROPE_HALF } problem_rope_pairs;
-typedef enum { TIES_LOWEST, TIES_HIGHEST } problem_ties;
+/* Any of equal scores, the first in what is written; or: of keys that are the same, the first or
+ * the last. */
+typedef enum { TIES_ANY, TIES_LOWEST, TIES_HIGHEST } problem_ties;
 typedef enum { FEATURE_IDENTITY, FEATURE_RELU, FEATURE_ELU1, FEATURE_TAYLOR } problem_feature;
 
 typedef enum {
@@ -256,6 +258,7 @@ typedef struct {
   int64_t d, dv;
   attest_tensor q, k, v;    /* (nq, d), (nk, d), (nk, dv) */
   attest_tensor out, lse;   /* (nq, dv), (nq); data NULL when absent */
+  attest_tensor indices;    /* (nq, problem_output_width); data NULL when absent */
   attest_tensor bias, mask; /* (nq, nk), strides 0 where broadcast; data NULL when absent */
   int has_slope, has_sink;
   double slope, sink; /* exact */
@@ -274,8 +277,8 @@ int problem_visible(const attest_problem *problem, const problem_slice *slice, i
                     int64_t j);
 
 /* Rows of an output that the slice has: one a query, but final-state has one a feature, in the
- * first slice of each key head (0 in the others). Elements a row: dv for out, 1 for lse. (state.c)
- */
+ * first slice of each key head (0 in the others). Elements a row: dv for out, 1 for lse, the lesser
+ * of topk and nk for indices. (state.c) */
 int64_t problem_output_rows(const attest_problem *problem, const problem_slice *slice, int output);
 int64_t problem_output_width(const attest_problem *problem, int output);
 /* Whether a final state is defined: the kernel has one, its shape can be counted, and neither mask

@@ -5,7 +5,10 @@
 #include <string.h>
 
 unsigned room_want(int output) {
-  return output == OUTPUT_OUT ? WANT_OUT : output == OUTPUT_FINAL_STATE ? WANT_STATE : WANT_LSE;
+  return output == OUTPUT_OUT           ? WANT_OUT
+         : output == OUTPUT_FINAL_STATE ? WANT_STATE
+         : output == OUTPUT_INDICES     ? WANT_INDICES
+                                        : WANT_LSE;
 }
 
 void room_balls_init(room_balls *balls, int64_t width) {

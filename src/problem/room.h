@@ -13,7 +13,8 @@ enum {
   WANT_LSE = 2,
   WANT_CONDITION = 4, /* a and s: the denominator of the backward error */
   WANT_THEORY = 8,    /* the a-priori bound of block->machine */
-  WANT_STATE = 16     /* final-state: block->row counts rows of the state; never with out or lse */
+  WANT_STATE = 16,    /* final-state: block->row counts rows of the state; never with out or lse */
+  WANT_INDICES = 32   /* the keys that top-k selects */
 };
 /* What to want for an output. */
 unsigned room_want(int output);
@@ -59,7 +60,10 @@ typedef struct {
                   weight: [s_lo, s_hi] holds S at every edge from 0 to this one */
   unsigned char *jump; /* a row: 1 where, at that edge, out may come from more than one selection of
                           keys (see choice); may be NULL */
+  int64_t *indices; /* with WANT_INDICES, problem_output_width a row: the kernel's own selection in
+                       rising order, then -1; INDICES_UNKNOWN first where double cannot tell */
 } room_block;
+enum { INDICES_UNKNOWN = -2 };
 
 /* One row in balls. x, a, s have as many entries as the output has columns. */
 typedef struct {
@@ -77,9 +81,17 @@ typedef struct {
 typedef struct {
   int64_t fixed_count, loose_count;
   int64_t choose;         /* so many of the loose keys; -1: any number */
-  int64_t *fixed, *loose; /* rising; one block of memory */
+  int64_t *fixed, *loose; /* rising; one block of memory with before */
+  int64_t *before; /* for each loose key the place of the one that must be selected if it is, or -1
+                    */
 } room_choice;
 void room_choice_clear(room_choice *choice);
+
+/* How far a selection of keys is from one that the scores make. */
+typedef struct {
+  measure_interval size;
+  int64_t taken, left; /* the keys that show it: one selected, and one left out instead; or -1 */
+} room_misselection;
 
 void room_balls_init(room_balls *balls, int64_t width);
 void room_balls_clear(room_balls *balls);
@@ -122,6 +134,17 @@ typedef struct problem_room {
   int (*outside)(const room_choice *choice, const attest_problem *problem,
                  const problem_slice *slice, int64_t row, int64_t component, double got,
                  double eps_v, double eps_s, double quanta);
+
+  /* Kernels with the output indices; NULL: the room has none. The kernel's own selection by falling
+   * score; `key` has room for problem_output_width. */
+  attest_status (*select)(int64_t *key, int64_t *count, const attest_problem *problem,
+                          const problem_slice *slice, int64_t row, attest_error *error);
+  /* The least eps such that scores moved by at most eps t select these keys (rising, different), in
+   * units of u_s: an enclosure that narrows as prec grows. Infinite where no scores do, which
+   * includes another number of keys than the row is to select. */
+  attest_status (*misselection)(room_misselection *error_of, const attest_problem *problem,
+                                const problem_slice *slice, int64_t row, const int64_t *selection,
+                                int64_t selected, double u_s, slong prec, attest_error *error);
 
   /* Exact tier: whether sum_i coefficient[i] x[component[i]] = constant for the row: 1 yes, 0 no
    * (then balls of enough precision decide the sign), -1 not known. n = 1 for lse. */

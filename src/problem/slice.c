@@ -81,6 +81,7 @@ void problem_slice_get(problem_slice *slice, const attest_problem *problem, int6
   slice->v = head_view(&input[INPUT_V], in, s, key_head, k0, slice->nk);
   slice->out = head_view(&problem->output[OUTPUT_OUT], out, s, h, q0, slice->nq);
   slice->lse = head_view(&problem->output[OUTPUT_LSE], &lse, s, h, q0, slice->nq);
+  slice->indices = head_view(&problem->output[OUTPUT_INDICES], out, s, h, q0, slice->nq);
   slice->bias = pair_view(&input[INPUT_BIAS], s, h, slice->nq, slice->nk);
   slice->mask = pair_view(&input[INPUT_MASK], s, h, slice->nq, slice->nk);
   slice->initial_state = problem_state_view(&input[INPUT_INITIAL_STATE], problem, slice);

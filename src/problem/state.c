@@ -215,7 +215,7 @@ int64_t problem_output_width(const attest_problem *problem, int output) {
   case OUTPUT_FINAL_STATE:
     return problem->state_width;
   case OUTPUT_INDICES:
-    return problem->values.topk;
+    return problem->values.topk < problem->nk ? problem->values.topk : problem->nk;
   default:
     return 1;
   }

@@ -64,8 +64,10 @@ int sparse_sums_open(sparse_row_sums *s, const sparse_pack *pack) {
   double **arrays[] = {&s->x,   &s->a,    &s->off_a, &s->off_x, &s->center, &s->off_center,
                        &s->far, &s->pull, &s->loose, &s->s_lo,  &s->s_hi,   &s->radius};
   enum { ARRAYS = sizeof arrays / sizeof *arrays };
+  int64_t width = problem_output_width(pack->problem, OUTPUT_INDICES);
   double *next = s->memory = calloc((ARRAYS + 2) * dv, sizeof *next);
-  if (!next || !sparse_line_open(&s->line, pack)) {
+  s->selection = calloc((size_t)width + 1, sizeof *s->selection);
+  if (!next || !s->selection || !sparse_line_open(&s->line, pack)) {
     sparse_sums_close(s);
     return 0;
   }
@@ -78,7 +80,9 @@ int sparse_sums_open(sparse_row_sums *s, const sparse_pack *pack) {
 void sparse_sums_close(sparse_row_sums *s) {
   sparse_line_close(&s->line);
   free(s->memory);
+  free(s->selection);
   s->memory = NULL;
+  s->selection = NULL;
 }
 
 /* ---- elements ---- */
@@ -347,12 +351,19 @@ static void condition_sums(sparse_row_sums *s, double edge, double least, double
 
 /* ---- rows ---- */
 
+static int is_top(const sparse_line *line) {
+  sparse_rule rule = line->pack->kernel->rule;
+  return rule == RULE_TOP_EXP || rule == RULE_TOP_MEAN;
+}
+
 int sparse_sums_row(sparse_row_sums *s, int64_t row, unsigned want, double edge) {
   sparse_line *line = &s->line;
   s->is_steep = 0;
   sparse_line_arguments(line, row, edge);
   sparse_line_weights(line);
   s->visible = line->count;
+  if (is_top(line) && !line->is_unknown)
+    memcpy(s->selection, line->key, (size_t)line->count * sizeof *s->selection);
   s->is_near = 0;
   for (int64_t i = 0; line->pack->kernel->rule == RULE_WITHIN && i < line->count; i++)
     s->is_near |= fabs(line->y[i]) <= (edge * (line->t[i] + line->te[i]) + line->e[i]) * SLACK;
@@ -436,10 +447,16 @@ static void put_lse(room_cells *cells, int64_t at, const sparse_row_sums *s, uns
 
 /* Whether scores that move by edge t may change the selection, as far as double can tell. */
 static int may_jump(const sparse_row_sums *s, int known) {
-  sparse_rule rule = s->line.pack->kernel->rule;
-  if (rule == RULE_TOP_EXP || rule == RULE_TOP_MEAN)
-    return !known || s->line.cut_low <= s->line.cut_high;
-  return rule == RULE_WITHIN && (!known || s->is_near);
+  if (is_top(&s->line)) return !known || s->line.cut_low <= s->line.cut_high;
+  return s->line.pack->kernel->rule == RULE_WITHIN && (!known || s->is_near);
+}
+
+/* The selection of row `at`, of an output of this width. */
+static void put_indices(int64_t *indices, int64_t width, const sparse_row_sums *s) {
+  int64_t count = s->line.is_unknown ? 0 : s->visible;
+  for (int64_t i = 0; i < width; i++)
+    indices[i] = i < count ? s->selection[i] : -1;
+  if (s->line.is_unknown && width) indices[0] = INDICES_UNKNOWN;
 }
 
 static void enclose_row(room_block *block, sparse_row_sums *s, int64_t at, unsigned want) {
@@ -448,7 +465,8 @@ static void enclose_row(room_block *block, sparse_row_sums *s, int64_t at, unsig
   int empty = known && (s->visible == 0 || s->line.is_empty);
   if (block->reach) block->reach[at] = s->line.reach;
   if (block->jump) block->jump[at] = (unsigned char)may_jump(s, known);
-  int64_t first = at * block->out.width;
+  int64_t first = at * block->out.width, width = problem_output_width(problem, OUTPUT_INDICES);
+  if (want & WANT_INDICES) put_indices(block->indices + at * width, width, s);
   for (int64_t c = 0; c < block->out.width && want & WANT_OUT && (empty || !known); c++)
     empty ? put_empty(&block->out, first + c, problem, OUTPUT_OUT, want)
           : put_unknown(&block->out, first + c, want);
@@ -469,13 +487,14 @@ static void enclose_row(room_block *block, sparse_row_sums *s, int64_t at, unsig
 }
 
 /* (Kernels with a log-sum-exp jump and have no machine model.) */
-static void unknown_rows(room_block *block, unsigned want) {
+static void unknown_rows(room_block *block, int64_t width, unsigned want) {
   for (int64_t i = 0; i < block->rows; i++) {
     for (int64_t c = 0; want & WANT_OUT && c < block->out.width; c++) {
       put_unknown(&block->out, i * block->out.width + c, want);
       if (want & WANT_THEORY) block->out.theory[i * block->out.width + c] = INFINITY;
     }
     if (want & WANT_LSE) put_unknown(&block->lse, i, want);
+    if (want & WANT_INDICES) block->indices[i * width] = INDICES_UNKNOWN;
     if (block->reach) block->reach[i] = INFINITY;
     if (block->jump) block->jump[i] = 0;
   }
@@ -484,7 +503,8 @@ static void unknown_rows(room_block *block, unsigned want) {
 void sparse_enclose_rows(room_block *block, const void *work, unsigned want) {
   sparse_row_sums s;
   if (!sparse_sums_open(&s, work)) {
-    unknown_rows(block, want);
+    const sparse_pack *pack = work;
+    unknown_rows(block, problem_output_width(pack->problem, OUTPUT_INDICES), want);
     return;
   }
   for (int64_t at = 0; at < block->rows; at++)

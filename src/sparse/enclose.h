@@ -11,6 +11,7 @@
 typedef struct {
   sparse_line line;   /* after sparse_sums_row: the keys that carry weight, slope or doubt */
   int64_t visible;    /* keys seen, or selected by top-k */
+  int64_t *selection; /* top-k: those selected, rising; visible of them */
   double least, most; /* of the exact sum of weights; 1 for thresholds */
   double *x, *radius, *a, *off_a, *s_lo, *s_hi;
   double *off_x;                      /* rounding of x alone */

@@ -53,7 +53,7 @@ static int is_top(const attest_problem *problem) {
   return sparse_kernel_of(problem)->rule != RULE_WITHIN;
 }
 
-/* ---- the choice ---- */
+/* ---- places ---- */
 
 enum { KEY_OUT, KEY_LOOSE, KEY_FIXED };
 
@@ -92,6 +92,91 @@ static void place_within(unsigned char *place, const reach_row *r) {
                                               : KEY_LOOSE;
 }
 
+/* ---- keys that are the same and have an order ---- */
+
+/* Among the loose keys that are the same: how many come before, the first, and for that one how
+ * many there are. */
+typedef struct {
+  int64_t rank, first, members;
+} same_place;
+
+static void rank_same(same_place *same, const int64_t *before, const unsigned char *place,
+                      int64_t n, int highest) {
+  memset(same, 0, (size_t)n * sizeof *same);
+  for (int64_t i = 0; i < n; i++) {
+    int64_t j = highest ? n - 1 - i : i, b = before[j]; /* b has been visited */
+    if (place[j] != KEY_LOOSE) continue;
+    int leads = b < 0 || place[b] != KEY_LOOSE;
+    same[j].rank = leads ? 0 : same[b].rank + 1;
+    same[j].first = leads ? j : same[b].first;
+    same[same[j].first].members++;
+  }
+}
+
+/* Places loose keys that the order leaves no choice: those with too many before them, and those
+ * that the others are too few to replace. Whether there were any. */
+static int place_same(unsigned char *place, same_place *same, const int64_t *before, int64_t n,
+                      int64_t k, int highest) {
+  int64_t loose = 0, choose = k;
+  int found = 0;
+  for (int64_t j = 0; j < n; j++) {
+    loose += place[j] == KEY_LOOSE;
+    choose -= place[j] == KEY_FIXED;
+  }
+  rank_same(same, before, place, n, highest);
+  for (int64_t j = 0; j < n; j++) {
+    if (place[j] != KEY_LOOSE) continue;
+    int64_t others = loose - same[same[j].first].members;
+    if (same[j].rank >= choose)
+      place[j] = KEY_OUT;
+    else if (same[j].rank < choose - others)
+      place[j] = KEY_FIXED;
+    found |= place[j] != KEY_LOOSE;
+  }
+  return found;
+}
+
+/* A pass may leave room for another; where this stops early the choice is wider than need be. */
+enum { PASSES = 8 };
+static int place_ordered(unsigned char *place, const sparse_row *r, const int64_t *before,
+                         int64_t k) {
+  same_place *same = malloc((size_t)(r->count + 1) * sizeof *same);
+  int highest = r->problem->values.ties == TIES_HIGHEST, more = same != NULL;
+  for (int pass = 0; pass < PASSES && more; pass++)
+    more = place_same(place, same, before, r->count, k, highest);
+  int ready = same != NULL;
+  free(same);
+  return ready;
+}
+
+/* ---- the choice ---- */
+
+/* Where every key is placed; before[] of every key. 0: out of memory. */
+static int place_keys(unsigned char *place, int64_t *before, const reach_row *r, int64_t k) {
+  if (!is_top(r->row.problem)) {
+    for (int64_t j = 0; j < r->row.count; j++)
+      before[j] = -1;
+    place_within(place, r);
+    return 1;
+  }
+  if (!place_top(place, r, k) || sparse_row_before(before, &r->row, NULL)) return 0;
+  return r->row.problem->values.ties == TIES_ANY || place_ordered(place, &r->row, before, k);
+}
+
+/* From places to lists of keys; loose_at: n of scratch. */
+static void list_keys(room_choice *choice, const unsigned char *place, const int64_t *before,
+                      int64_t *loose_at, const sparse_row *r) {
+  for (int64_t j = 0; j < r->count; j++) {
+    loose_at[j] = choice->loose_count;
+    if (place[j] == KEY_FIXED) choice->fixed[choice->fixed_count++] = r->key[j];
+    if (place[j] == KEY_LOOSE) choice->loose[choice->loose_count++] = r->key[j];
+  }
+  for (int64_t j = 0; j < r->count; j++)
+    if (place[j] == KEY_LOOSE)
+      choice->before[loose_at[j]] =
+          before[j] >= 0 && place[before[j]] == KEY_LOOSE ? loose_at[before[j]] : -1;
+}
+
 attest_status sparse_choice(room_choice *choice, const attest_problem *problem,
                             const problem_slice *slice, int64_t row, double edge,
                             attest_error *error) {
@@ -99,21 +184,20 @@ attest_status sparse_choice(room_choice *choice, const attest_problem *problem,
   memset(choice, 0, sizeof *choice);
   attest_status status = reach_open(&r, problem, slice, row, edge, error);
   if (status) return status;
-  int64_t n = r.row.count, k = problem->values.topk;
+  int64_t n = r.row.count, k = problem->values.topk < n ? problem->values.topk : n;
   unsigned char *place = calloc((size_t)n + 1, 1);
-  choice->fixed = malloc((size_t)(2 * n + 1) * sizeof *choice->fixed);
-  choice->loose = choice->fixed ? choice->fixed + n : NULL;
-  int ready = place && choice->fixed;
-  if (ready && is_top(problem))
-    ready = place_top(place, &r, k);
-  else if (ready)
-    place_within(place, &r);
-  for (int64_t j = 0; j < n && ready; j++) {
-    if (place[j] == KEY_FIXED) choice->fixed[choice->fixed_count++] = r.row.key[j];
-    if (place[j] == KEY_LOOSE) choice->loose[choice->loose_count++] = r.row.key[j];
+  int64_t *before = malloc((size_t)(2 * n + 1) * sizeof *before);
+  choice->fixed = malloc((size_t)(3 * n + 1) * sizeof *choice->fixed);
+  int ready = place && before && choice->fixed;
+  if (ready) {
+    choice->loose = choice->fixed + n;
+    choice->before = choice->fixed + 2 * n;
+    ready = place_keys(place, before, &r, k);
   }
-  choice->choose = is_top(problem) ? (k < n ? k : n) - choice->fixed_count : -1;
+  if (ready) list_keys(choice, place, before, before + n, &r.row);
+  choice->choose = is_top(problem) ? k - choice->fixed_count : -1;
   free(place);
+  free(before);
   reach_close(&r);
   if (ready) return ATTEST_OK;
   room_choice_clear(choice);

@@ -269,6 +269,15 @@ static void store_lse(attest_tensor *lse, const packed *p, const sparse_support 
   tensor_store(lse, row * lse->stride[0], x);
 }
 
+/* The keys of the support, counted from `first`, then -1. */
+static void store_indices(const packed *p, const sparse_support *support, int64_t row,
+                          int64_t first) {
+  attest_tensor t = p->pack.slice.indices;
+  for (int64_t i = 0; t.data && i < t.shape[1]; i++)
+    tensor_store(&t, row * t.stride[0] + i * t.stride[1],
+                 i < support->count ? (double)(first + support->key[i]) : -1);
+}
+
 #define ROWS(real, suffix, width)                                                                  \
   /* Softcap, bias, slope, temperature, visibility and the affine map of the rule: keys lo .. hi - \
    * 1                                                                                             \
@@ -338,6 +347,7 @@ static void store_lse(attest_tensor *lse, const packed *p, const sparse_support 
       if (hi[r] > lo[r]) finish_##suffix(s, w, p, row + r, lo[r], hi[r]);                          \
       sparse_support_##suffix(&w->support, s + lo[r], hi[r] > lo[r] ? hi[r] - lo[r] : 0,           \
                               &p->pack);                                                           \
+      store_indices(p, &w->support, row + r, lo[r]);                                               \
       if (!(w->support.sum > 0)) {                                                                 \
         trouble |= empty_row(out, lse, p, row + r);                                                \
         continue;                                                                                  \

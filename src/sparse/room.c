@@ -32,9 +32,14 @@ const sparse_kernel *sparse_kernel_of(const attest_problem *problem) {
   { ROOM(title), .machine = sparse_machine }
 #define SELECTING(title)                                                                           \
   { ROOM(title), .choice = sparse_choice, .admits = sparse_admits, .outside = sparse_outside }
+#define RANKING(title)                                                                             \
+  {                                                                                                \
+    ROOM(title), .choice = sparse_choice, .admits = sparse_admits, .outside = sparse_outside,      \
+                 .select = sparse_select, .misselection = sparse_misselection                      \
+  }
 const problem_room sparse_rooms[SPARSE_KERNELS] = {
-    CONTINUOUS("gaussian"),    CONTINUOUS("epanechnikov"), CONTINUOUS("biweight"),
-    CONTINUOUS("triweight"),   SELECTING("uniform"),       CONTINUOUS("sparsemax"),
-    CONTINUOUS("entmax"),      CONTINUOUS("normrelu"),     CONTINUOUS("relumax"),
-    SELECTING("topk-softmax"), SELECTING("topk-uniform"),
+    CONTINUOUS("gaussian"),  CONTINUOUS("epanechnikov"), CONTINUOUS("biweight"),
+    CONTINUOUS("triweight"), SELECTING("uniform"),       CONTINUOUS("sparsemax"),
+    CONTINUOUS("entmax"),    CONTINUOUS("normrelu"),     CONTINUOUS("relumax"),
+    RANKING("topk-softmax"), RANKING("topk-uniform"),
 };

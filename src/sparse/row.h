@@ -55,6 +55,11 @@ void sparse_row_sort(int64_t *order, const sparse_row *r);
 /* Keeps the first n keys of `order`, in order of their keys. */
 attest_status sparse_row_keep(sparse_row *r, const int64_t *order, int64_t n, attest_error *error);
 
+/* before[i]: the key that comes right before key i, as `ties` orders them, among those whose stored
+ * elements and offset are the same; -1 where there is none or the policy leaves the choice.
+ * (select.c) */
+attest_status sparse_row_before(int64_t *before, const sparse_row *r, attest_error *error);
+
 /* y and t of every key, good to about 2^-prec of the larger of 1 and |y|: the arguments of the
  * table in sparse.h, for thresholds z (with the temperature, without alpha - 1). t NULL: not
  * wanted. */

@@ -14,8 +14,10 @@
  *   topk-uniform                  y = s                        w = 1 on the k largest
  *
  * with s the score and z = s / temperature. entmax at alpha = 1 is softmax. Where fewer than k keys
- * are visible, top-k selects all of them; among equal scores `ties` says which key comes first.
- * A row whose weights are all zero (no key within the bandwidth) is an empty row. */
+ * are visible, top-k selects all of them. Of equal scores those of lower keys come first, under
+ * ties highest those of higher keys; ties lowest and highest bind others too, where keys and biases
+ * are the same and so every computed score is. A row whose weights are all zero (no key within the
+ * bandwidth) is an empty row. */
 #ifndef ATTEST_SPARSE_SPARSE_H
 #define ATTEST_SPARSE_SPARSE_H
 
@@ -73,6 +75,12 @@ int sparse_admits(const room_choice *choice, const int64_t *selection, int64_t s
 int sparse_outside(const room_choice *choice, const attest_problem *problem,
                    const problem_slice *slice, int64_t row, int64_t component, double got,
                    double eps_v, double eps_s, double quanta);
+/* ---- select.c (top-k) ---- */
+attest_status sparse_select(int64_t *key, int64_t *count, const attest_problem *problem,
+                            const problem_slice *slice, int64_t row, attest_error *error);
+attest_status sparse_misselection(room_misselection *error_of, const attest_problem *problem,
+                                  const problem_slice *slice, int64_t row, const int64_t *selection,
+                                  int64_t selected, double u_s, slong prec, attest_error *error);
 /* ---- exact.c ---- */
 int sparse_linear_zero(const attest_problem *problem, const problem_slice *slice, int64_t row,
                        int output, int n, const int64_t component[], const fmpq *coefficient,

@@ -248,10 +248,12 @@ static uint64_t output_bytes(const attest_problem *problem) {
   for (int i = 0; i < OUTPUT_COUNT; i++) {
     int ndim;
     int64_t shape[ATTEST_MAX_DIMS];
-    if (i == OUTPUT_INDICES || (i == OUTPUT_FINAL_STATE && problem->state_rows <= 0)) continue;
+    if ((i == OUTPUT_INDICES && !problem_kernel_returns(problem->kernel, i)) ||
+        (i == OUTPUT_FINAL_STATE && problem->state_rows <= 0))
+      continue;
     problem_output_shape(&ndim, shape, problem, i);
-    attest_tensor t = attest_tensor_of(NULL, ATTEST_FLOAT32, ndim, shape);
-    bytes += (uint64_t)tensor_elements(&t) * sizeof(float);
+    attest_tensor t = attest_tensor_of(NULL, ATTEST_INT64, ndim, shape);
+    bytes += (uint64_t)tensor_elements(&t) * (i == OUTPUT_INDICES ? 8 : 4);
   }
   return bytes;
 }

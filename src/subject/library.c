@@ -52,7 +52,8 @@ static void lay_out(shared_header *plan, const attest_problem *problem, unsigned
     int64_t shape[ATTEST_MAX_DIMS];
     problem_output_shape(&ndim, shape, problem, i);
     attest_dtype wide = dtype == ATTEST_FLOAT64 ? ATTEST_FLOAT64 : ATTEST_FLOAT32;
-    attest_tensor t = attest_tensor_of(NULL, i == OUTPUT_LSE ? wide : dtype, ndim, shape);
+    attest_dtype type = i == OUTPUT_LSE ? wide : i == OUTPUT_INDICES ? ATTEST_INT32 : dtype;
+    attest_tensor t = attest_tensor_of(NULL, type, ndim, shape);
     place(plan, 1, i, &t, page);
   }
   double radius;

@@ -105,11 +105,12 @@ static int prepare(worker_call *w) {
   call->inputs = w->inputs;
   for (int i = 0; i < header->count; i++) {
     const shared_tensor *t = &header->tensors[i];
-    attest_tensor *outputs[OUTPUT_COUNT] = {&call->out, &call->lse, &call->final_state, NULL};
+    attest_tensor *outputs[OUTPUT_COUNT] = {&call->out, &call->lse, &call->final_state,
+                                            &call->indices};
     attest_tensor *firsts[] = {&call->q, &call->k, &call->v};
     if (map_tensor(i)) return -1;
     if (t->output) {
-      if (outputs[t->index]) *outputs[t->index] = t->tensor;
+      *outputs[t->index] = t->tensor;
       continue;
     }
     if (t->index <= INPUT_V) *firsts[t->index] = t->tensor;

@@ -80,6 +80,9 @@ static void print_tensors(unsigned accepts) {
     print_flag("out", "F[:NAME]", "the output that the kernel returned");
     print_flag("lse", "F[:NAME]", "the log-sum-exp that it returned");
     print_flag("final-state", "F[:NAME]", "the state that it ended with (taylor, linear)");
+    print_flag("indices", "F[:NAME]",
+               "the keys that it selected (top-k): int32 or int64, min(topk, keys) a query in any "
+               "order, -1 where a query sees fewer");
   }
 }
 

@@ -70,7 +70,7 @@ static attest_status compute_decimals(reference_decimals decimals[], reference_j
   return status;
 }
 
-/* Allocates and fills the outputs wanted, all in one dtype. */
+/* Allocates and fills the outputs wanted, all in one dtype, but indices in int64. */
 static attest_status compute_rounded(attest_tensor results[], const int wanted[],
                                      reference_job *job, attest_error *error) {
   for (int output = 0; output < OUTPUT_COUNT; output++) {
@@ -78,8 +78,9 @@ static attest_status compute_rounded(attest_tensor results[], const int wanted[]
     int64_t shape[ATTEST_MAX_DIMS];
     if (!wanted[output]) continue;
     problem_output_shape(&ndim, shape, job->problem, output);
-    attest_tensor t = attest_tensor_of(NULL, job->dtype, ndim, shape);
-    t.data = calloc((size_t)tensor_elements(&t) + 1, tensor_dtype_size(job->dtype));
+    attest_dtype dtype = output == OUTPUT_INDICES ? ATTEST_INT64 : job->dtype;
+    attest_tensor t = attest_tensor_of(NULL, dtype, ndim, shape);
+    t.data = calloc((size_t)tensor_elements(&t) + 1, tensor_dtype_size(dtype));
     if (!t.data) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory for the output");
     results[output] = t;
   }
@@ -117,12 +118,13 @@ static attest_status output_json(const char *path, reference_job *job, attest_er
   return status;
 }
 
-/* What a file with room for several outputs holds: out, lse where there is one, and what was asked
- * for. */
+/* What a file with room for several outputs holds: out, what there is of lse and indices, and what
+ * was asked for. */
 static void want_outputs(int wanted[], const reference_job *job) {
+  const problem_kernel *kernel = job->problem->kernel;
   wanted[OUTPUT_OUT] = 1;
-  wanted[OUTPUT_LSE] =
-      strstr(job->problem->kernel->outputs, problem_output_names[OUTPUT_LSE]) != NULL;
+  wanted[OUTPUT_LSE] = problem_kernel_returns(kernel, OUTPUT_LSE);
+  wanted[OUTPUT_INDICES] = problem_kernel_returns(kernel, OUTPUT_INDICES);
   wanted[job->what] = 1;
 }
 
@@ -249,7 +251,7 @@ static attest_status run(reference_job *job, const char *output, const char *fol
   attest_status status = verb_problem_open(&job->p, job->options, error);
   if (status) return status;
   job->problem = job->p.problem;
-  if (!strstr(job->problem->kernel->outputs, problem_output_names[job->what])) {
+  if (!problem_kernel_returns(job->problem->kernel, job->what)) {
     status = attest_fail(error, ATTEST_ERR_INPUT, "--what %s: kernel %s has %s",
                          problem_output_names[job->what], job->problem->kernel->name,
                          job->problem->kernel->outputs);
@@ -289,11 +291,11 @@ static int check_flags(reference_job *job, const char *output, const char *folde
     return verb_usage_error("--digits writes decimals to a .json file; a %s file takes --dtype",
                             kind == FILE_NPY ? ".npy" : ".safetensors");
   job->what = what ? problem_output_find(what) : OUTPUT_OUT;
-  if (job->what < OUTPUT_OUT || job->what > OUTPUT_FINAL_STATE)
-    return verb_usage_error("--what %s: out, lse or final-state", what);
+  if (job->what < OUTPUT_OUT)
+    return verb_usage_error("--what %s: out, lse, final-state or indices", what);
   if (what && kind != FILE_NPY && job->what != OUTPUT_FINAL_STATE)
     return verb_usage_error("--what %s chooses the output that a .npy file holds; other files "
-                            "hold out and lse, and final-state where it is asked for",
+                            "hold out, lse and indices, and final-state where it is asked for",
                             what);
   if (dtype && (tensor_dtype_parse(&job->dtype, dtype) || !tensor_dtype_format(job->dtype)))
     return verb_usage_error("--dtype %s: float16, bfloat16, float32 or float64", dtype);
@@ -306,18 +308,18 @@ static int check_flags(reference_job *job, const char *output, const char *folde
 static const verb_flag flags[] = {
     {"output", "FILE", 0, ".json: decimals; .npy, .safetensors: correctly rounded"},
     {"bundle", "DIR", 0,
-     "a new folder: inputs, out, lse, reference.json, problem.json, SHA256SUMS"},
+     "a new folder: inputs, out, lse, indices, reference.json, problem.json, SHA256SUMS"},
     {"digits", "D", 0, "significant decimal digits, each correct (default 20)"},
     {"dtype", "T", 0, "float16, bfloat16, float32 or float64 (default: that of q)"},
-    {"what", "out|lse|final-state", 0,
+    {"what", "out|lse|final-state|indices", 0,
      "which output a .npy file holds (default out); final-state: other files hold it too"},
 };
 
 static const verb_definition definition = {
     .usage = "attest reference KERNEL --q F --k F --v F [params] --output F | --bundle DIR",
-    .summary =
-        "Writes what a kernel should return: every element of out and lse (or final-state),\n"
-        "computed from the exact inputs and correctly rounded, to D digits or to a dtype.",
+    .summary = "Writes what a kernel should return: every element of out, lse and indices (or "
+               "final-state),\n"
+               "computed from the exact inputs and correctly rounded, to D digits or to a dtype.",
     .example = "  attest reference softmax --q q.npy --k k.npy --v v.npy --causal top-left \\\n"
                "    --digits 50 --output reference.json\n"
                "  attest reference softmax --q q.npy --k k.npy --v v.npy --dtype float32 "

@@ -36,8 +36,9 @@ static attest_status parse_outputs(unsigned *wanted, const verb_options *options
   while (!status && (name = strsep(&rest, ","))) {
     int output = problem_output_find(name);
     if (output < 0)
-      status = attest_fail(error, ATTEST_ERR_INPUT,
-                           "--outputs %s: a list of out, lse, final-state is wanted", list);
+      status =
+          attest_fail(error, ATTEST_ERR_INPUT,
+                      "--outputs %s: a list of out, lse, final-state, indices is wanted", list);
     else
       *wanted |= 1u << output;
   }

@@ -143,6 +143,37 @@ def check_open():
            got["mid"][0] in ("0.976562", "0.976563") and float(got["rad"][0]) < 6e-7 and "open" in r[2], r)
 
 
+def check_indices():
+    """The keys by falling score, from integers; what NumPy selects is certified, what it swaps refuted."""
+    q, k, v = (rng.integers(-9, 10, s).astype("float32") for s in ((2, 6, 4), (2, 11, 4), (2, 11, 3)))
+    s = np.where(np.tri(6, 11, dtype=bool), q @ k.swapaxes(1, 2), -np.inf)
+    order = np.argsort(-s, -1, kind="stable")[..., :4]
+    order = np.where(np.isfinite(np.take_along_axis(s, order, -1)), order, -1)
+    base = ["--q", save("q", q), "--k", save("k", k), "--v", save("v", v), "--topk", 4, "--causal", "top-left"]
+    wrong = []
+    for kernel in ("topk-uniform", "topk-softmax"):
+        r = run("reference", kernel, *base, "--output", "r.json")
+        got = json.load(open(path("r.json")))["outputs"]["indices"] if r[0] == 0 else {}
+        if got.get("shape") != [2, 6, 4] or got["mid"] != [str(x) for x in order.ravel()]:
+            wrong.append((kernel, r, got))
+        if got.get("status") != ["padding" if x < 0 else "rounded" for x in order.ravel()]:
+            wrong.append((kernel, got.get("status")))
+        r = run("reference", kernel, *base, "--what", "indices", "--output", "i.npy")
+        if r[0] or not (np.load(path("i.npy")) == order).all():
+            wrong.append((kernel, r))
+    expect("reference indices are the keys by falling score, lower ones first, -1 in short rows", not wrong, wrong)
+    swapped = order.copy()
+    swapped[1, 5, 0] = (set(range(6)) - set(order[1, 5])).pop()
+    cases = [(0, order, []), (0, order[..., ::-1].astype("int32"), []), (1, swapped, []), (2, order.astype("int16"), []),
+             (2, order[..., :3], []), (2, order, ["--bound", "indices:abs<=1"]), (0, order, ["--bound", "abs<=1"])]
+    wrong = []
+    for status, indices, flags in cases:
+        r = run("check", "topk-uniform", *base, "--indices", save("i", indices), *flags)
+        if r[0] != status or (status < 2 and "output=indices elements=48 backward=" not in r[1]):
+            wrong.append((status, indices.dtype, r))
+    expect("stored indices have a verdict of their own, as sets", not wrong, wrong)
+
+
 def check_refusals():
     q, k, v = data(2, 3, 4, 2, "normal")
     base = ["--q", save("q", q), "--k", save("k", k), "--v", save("v", v), "--output", "r.json"]
@@ -172,5 +203,6 @@ check_plain()
 check_features()
 check_exact_values()
 check_open()
+check_indices()
 check_refusals()
 done()

@@ -44,3 +44,58 @@ void fixture_draw_sparse(fixture_spec *s, int kernel, uint64_t *seed) {
   s->sinks = 0;
   if (is_distance) s->bias = s->slopes = 0;
 }
+
+/* ---- single rows ---- */
+
+static void set_tensor(fixture_row *r, const char *name, float *data, int64_t rows,
+                       int64_t columns) {
+  attest_error error;
+  attest_tensor t = attest_tensor_of(data, ATTEST_FLOAT32, 2, (int64_t[]){rows, columns});
+  attest_status status = !strcmp(name, "out") ? attest_problem_output(r->problem, name, &t, &error)
+                                              : attest_problem_input(r->problem, name, &t, &error);
+  ck_assert_msg(status == ATTEST_OK, "%s", error.message);
+}
+
+void fixture_row_open(fixture_row *r, const char *kernel, const char *const params[],
+                      const float *s, int64_t n, int64_t dv) {
+  attest_error error;
+  uint64_t seed = 5;
+  *r = (fixture_row){.n = n, .dv = dv};
+  r->problem = attest_problem_new(kernel, &error);
+  for (int i = 0; params && params[i]; i += 2)
+    ck_assert_msg(!attest_problem_set(r->problem, params[i], params[i + 1], &error), "%s",
+                  error.message);
+  if (problem_kernel_takes(r->problem->kernel, problem_param_find("softcap", NULL)))
+    ck_assert(!attest_problem_set(r->problem, "scale", "1", &error));
+  r->q = calloc(1, sizeof *r->q);
+  r->k = calloc((size_t)n, sizeof *r->k);
+  r->v = calloc((size_t)(n * dv), sizeof *r->v);
+  r->out = calloc((size_t)dv, sizeof *r->out);
+  r->q[0] = 1;
+  memcpy(r->k, s, (size_t)n * sizeof *s);
+  for (int64_t j = 0; j < n; j++)
+    for (int64_t c = 0; c < dv; c++)
+      r->v[j * dv + c] = dv == n ? j == c : c == 0 ? 1 : (float)(tests_uniform(&seed) - 0.5);
+  set_tensor(r, "q", r->q, 1, 1);
+  set_tensor(r, "k", r->k, n, 1);
+  set_tensor(r, "v", r->v, n, dv);
+  set_tensor(r, "out", r->out, 1, dv);
+  ck_assert_msg(!problem_resolve(r->problem, &error), "%s", error.message);
+}
+
+void fixture_row_close(fixture_row *r) {
+  attest_problem_free(r->problem);
+  free(r->q);
+  free(r->k);
+  free(r->v);
+  free(r->out);
+}
+
+attest_verdict fixture_row_judge(const fixture_row *r) {
+  attest_error error;
+  attest_certificate *c = attest_check(r->problem, "backward<=16", &error);
+  ck_assert_msg(c != NULL, "%s", error.message);
+  attest_verdict verdict = attest_certificate_verdict(c);
+  attest_certificate_free(c);
+  return verdict;
+}

@@ -1,73 +1,11 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Defects of public implementations as inputs that the references answer and the certifier refutes;
- * mutants of sparse kernels; hard rows. One head of scores s is q = (1), k = s, scale 1, and v the
- * identity, so that out is the row of weights. */
+ * mutants of sparse kernels; hard rows. */
 #include <math.h>
 
 #include "../../src/certify/certify.h"
 #include "../../src/sparse/sparse.h"
 #include "fixture_sparse.h"
-
-typedef struct {
-  attest_problem *problem;
-  float *q, *k, *v, *out;
-  int64_t n, dv;
-} row_problem;
-
-static void set_tensor(row_problem *r, const char *name, float *data, int64_t rows,
-                       int64_t columns) {
-  attest_error error;
-  attest_tensor t = attest_tensor_of(data, ATTEST_FLOAT32, 2, (int64_t[]){rows, columns});
-  attest_status status = !strcmp(name, "out") ? attest_problem_output(r->problem, name, &t, &error)
-                                              : attest_problem_input(r->problem, name, &t, &error);
-  ck_assert_msg(status == ATTEST_OK, "%s", error.message);
-}
-
-/* v: the identity when dv = n, else ones in column 0 and pseudo-random numbers in the others. */
-static void row_open(row_problem *r, const char *kernel, const char *const params[], const float *s,
-                     int64_t n, int64_t dv) {
-  attest_error error;
-  uint64_t seed = 5;
-  *r = (row_problem){.n = n, .dv = dv};
-  r->problem = attest_problem_new(kernel, &error);
-  for (int i = 0; params && params[i]; i += 2)
-    ck_assert_msg(!attest_problem_set(r->problem, params[i], params[i + 1], &error), "%s",
-                  error.message);
-  if (problem_kernel_takes(r->problem->kernel, problem_param_find("softcap", NULL)))
-    ck_assert(!attest_problem_set(r->problem, "scale", "1", &error));
-  r->q = calloc(1, sizeof *r->q);
-  r->k = calloc((size_t)n, sizeof *r->k);
-  r->v = calloc((size_t)(n * dv), sizeof *r->v);
-  r->out = calloc((size_t)dv, sizeof *r->out);
-  r->q[0] = 1;
-  memcpy(r->k, s, (size_t)n * sizeof *s);
-  for (int64_t j = 0; j < n; j++)
-    for (int64_t c = 0; c < dv; c++)
-      r->v[j * dv + c] = dv == n ? j == c : c == 0 ? 1 : (float)(tests_uniform(&seed) - 0.5);
-  set_tensor(r, "q", r->q, 1, 1);
-  set_tensor(r, "k", r->k, n, 1);
-  set_tensor(r, "v", r->v, n, dv);
-  set_tensor(r, "out", r->out, 1, dv);
-  ck_assert_msg(!problem_resolve(r->problem, &error), "%s", error.message);
-}
-
-static void row_close(row_problem *r) {
-  attest_problem_free(r->problem);
-  free(r->q);
-  free(r->k);
-  free(r->v);
-  free(r->out);
-}
-
-/* The verdict on r->out under backward<=16. */
-static attest_verdict judge(const row_problem *r) {
-  attest_error error;
-  attest_certificate *c = attest_check(r->problem, "backward<=16", &error);
-  ck_assert_msg(c != NULL, "%s", error.message);
-  attest_verdict verdict = attest_certificate_verdict(c);
-  attest_certificate_free(c);
-  return verdict;
-}
 
 /* ---- defects of public implementations ---- */
 
@@ -112,21 +50,23 @@ static const defect defects[] = {
 
 START_TEST(defects_have_their_right_value_and_are_refuted) {
   const defect *d = &defects[_i];
-  row_problem r;
+  fixture_row r;
   attest_error error;
-  row_open(&r, d->kernel, d->params, d->scores, d->n, d->n);
+  fixture_row_open(&r, d->kernel, d->params, d->scores, d->n, d->n);
   attest_tensor out = attest_tensor_of(r.out, ATTEST_FLOAT32, 2, (int64_t[]){1, d->n});
   ck_assert(!attest_reference(&out, r.problem, "out", &error));
   for (int j = 0; j < d->n; j++)
     ck_assert_msg(fabs((double)r.out[j] - d->expected[j]) <= 6e-8, "%s: weight %d is %.9g", d->id,
                   j, (double)r.out[j]);
-  ck_assert_int_eq(judge(&r), ATTEST_CERTIFIED);
+  ck_assert_int_eq(fixture_row_judge(&r), ATTEST_CERTIFIED);
   ck_assert(!sparse_run_kernel(&out, NULL, r.problem, &error));
-  ck_assert_msg(judge(&r) == ATTEST_CERTIFIED, "%s: the built-in kernel is wrong", d->id);
+  ck_assert_msg(fixture_row_judge(&r) == ATTEST_CERTIFIED, "%s: the built-in kernel is wrong",
+                d->id);
   for (int j = 0; j < d->n; j++)
     r.out[j] = (float)d->wrong[j];
-  ck_assert_msg(judge(&r) == ATTEST_REFUTED, "%s: the wrong value is not refuted", d->id);
-  row_close(&r);
+  ck_assert_msg(fixture_row_judge(&r) == ATTEST_REFUTED, "%s: the wrong value is not refuted",
+                d->id);
+  fixture_row_close(&r);
 }
 END_TEST
 
@@ -184,24 +124,24 @@ START_TEST(mutants_of_sparsemax_and_entmax_are_refuted) {
   float s[N];
   int moved = 0;
   for (int i = 0; i < 20; i++) {
-    row_problem r;
+    fixture_row r;
     random_scores(s, &seed, 1.5);
-    row_open(&r, "sparsemax", NULL, s, N, N);
+    fixture_row_open(&r, "sparsemax", NULL, s, N, N);
     sparsemax_of(r.out, s, 0);
-    ck_assert_int_eq(judge(&r), ATTEST_CERTIFIED);
+    ck_assert_int_eq(fixture_row_judge(&r), ATTEST_CERTIFIED);
     sparsemax_of(r.out, s, 1); /* the support rule with >=, or counted from 1 */
-    ck_assert_int_eq(judge(&r), ATTEST_REFUTED);
+    ck_assert_int_eq(fixture_row_judge(&r), ATTEST_REFUTED);
     sparsemax_of(r.out, s, -1);
-    moved += judge(&r) == ATTEST_REFUTED; /* a support of one key loses it: rho = 0 */
-    row_close(&r);
-    row_open(&r, "entmax", (const char *[]){"alpha", "3/2", NULL}, s, N, N);
+    moved += fixture_row_judge(&r) == ATTEST_REFUTED; /* a support of one key loses it: rho = 0 */
+    fixture_row_close(&r);
+    fixture_row_open(&r, "entmax", (const char *[]){"alpha", "3/2", NULL}, s, N, N);
     entmax_of(r.out, s, 60, 0);
-    ck_assert_int_eq(judge(&r), ATTEST_CERTIFIED);
+    ck_assert_int_eq(fixture_row_judge(&r), ATTEST_CERTIFIED);
     entmax_of(r.out, s, 12, 1); /* the bracket is lost early, the sum is right */
-    ck_assert_int_eq(judge(&r), ATTEST_REFUTED);
+    ck_assert_int_eq(fixture_row_judge(&r), ATTEST_REFUTED);
     entmax_of(r.out, s, 16, 0); /* the sum is not renormalised */
-    ck_assert_int_eq(judge(&r), ATTEST_REFUTED);
-    row_close(&r);
+    ck_assert_int_eq(fixture_row_judge(&r), ATTEST_REFUTED);
+    fixture_row_close(&r);
   }
   ck_assert_int_eq(moved, 20);
 }
@@ -212,8 +152,8 @@ START_TEST(mask_that_leaks_after_a_bias_is_refuted) {
   static const float s[4] = {0.5f, 0.25f, -0.5f, 0.75f};
   unsigned char mask[4] = {1, 1, 1, 0};
   attest_error error;
-  row_problem r;
-  row_open(&r, "normrelu", (const char *[]){"bandwidth", "2", NULL}, s, 4, 4);
+  fixture_row r;
+  fixture_row_open(&r, "normrelu", (const char *[]){"bandwidth", "2", NULL}, s, 4, 4);
   attest_tensor t = attest_tensor_of(mask, ATTEST_BOOL, 2, (int64_t[]){1, 4});
   ck_assert(!attest_problem_input(r.problem, "mask", &t, &error));
   for (int leak = 0; leak < 2; leak++) {
@@ -225,9 +165,9 @@ START_TEST(mask_that_leaks_after_a_bias_is_refuted) {
     }
     for (int j = 0; j < 4; j++)
       r.out[j] = (float)(w[j] / sum);
-    ck_assert_int_eq(judge(&r), leak ? ATTEST_REFUTED : ATTEST_CERTIFIED);
+    ck_assert_int_eq(fixture_row_judge(&r), leak ? ATTEST_REFUTED : ATTEST_CERTIFIED);
   }
-  row_close(&r);
+  fixture_row_close(&r);
 }
 END_TEST
 
@@ -244,15 +184,15 @@ START_TEST(selections_among_equal_keys) {
       {{0.5f, 0.25f, 0.25f, 0}, ATTEST_UNDECIDED}, /* in the hull, no selection */
       {{0.5f, 1, 0, 0}, ATTEST_REFUTED},
   };
-  row_problem r;
-  row_open(&r, "topk-uniform", (const char *[]){"topk", "2", NULL}, s, 4, 4);
+  fixture_row r;
+  fixture_row_open(&r, "topk-uniform", (const char *[]){"topk", "2", NULL}, s, 4, 4);
   for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
     memcpy(r.out, rows[i].p, sizeof rows[i].p);
-    attest_verdict verdict = judge(&r);
+    attest_verdict verdict = fixture_row_judge(&r);
     ck_assert_msg(verdict == rows[i].verdict, "row %zu: verdict %d, not %d", i, (int)verdict,
                   (int)rows[i].verdict);
   }
-  row_close(&r);
+  fixture_row_close(&r);
 }
 END_TEST
 
@@ -295,17 +235,18 @@ START_TEST(hard_rows_have_certified_weights) {
   float *s = malloc((size_t)h->n * sizeof *s);
   hard_scores(s, h);
   for (size_t a = 0; a < sizeof alphas / sizeof *alphas; a++) {
-    row_problem r;
-    row_open(&r, "entmax", (const char *[]){"alpha", alphas[a], NULL}, s, h->n, h->n == 1 ? 1 : 2);
+    fixture_row r;
+    fixture_row_open(&r, "entmax", (const char *[]){"alpha", alphas[a], NULL}, s, h->n,
+                     h->n == 1 ? 1 : 2);
     attest_tensor out = attest_tensor_of(r.out, ATTEST_FLOAT32, 2, (int64_t[]){1, r.dv});
     ck_assert(!sparse_run_kernel(&out, NULL, r.problem, &error));
     /* Column 0 is the sum of the weights. */
     ck_assert_msg(fabsf(r.out[0] - 1) <= 1e-6f, "%s, alpha %s: the weights add up to %.9g", h->what,
                   alphas[a], (double)r.out[0]);
     if (h->n <= JUDGED)
-      ck_assert_msg(judge(&r) == ATTEST_CERTIFIED, "%s, alpha %s: not certified", h->what,
-                    alphas[a]);
-    row_close(&r);
+      ck_assert_msg(fixture_row_judge(&r) == ATTEST_CERTIFIED, "%s, alpha %s: not certified",
+                    h->what, alphas[a]);
+    fixture_row_close(&r);
   }
   free(s);
 }

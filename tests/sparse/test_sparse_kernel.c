@@ -28,9 +28,14 @@ static double judged(const attest_problem *problem, attest_dtype dtype, const ch
   attest_tensor out = output_like(problem, OUTPUT_OUT, dtype);
   attest_tensor lse = {0};
   if (has_lse) lse = output_like(problem, OUTPUT_LSE, dtype);
-  ck_assert_msg(sparse_run_kernel(&out, &lse, problem, &error) == ATTEST_OK, "%s", error.message);
+  attest_tensor indices = {0};
+  if (problem_kernel_returns(problem->kernel, OUTPUT_INDICES))
+    indices = output_like(problem, OUTPUT_INDICES, ATTEST_INT64);
+  mine.output[OUTPUT_INDICES] = indices;
+  ck_assert_msg(sparse_run_kernel(&out, &lse, &mine, &error) == ATTEST_OK, "%s", error.message);
   mine.output[OUTPUT_OUT] = out;
   mine.output[OUTPUT_LSE] = lse;
+  mine.output[OUTPUT_INDICES] = indices;
   certify_bounds bounds = {0, NULL};
   certify_case result;
   room_machine machine = sparse_machine(dtype);
@@ -58,6 +63,7 @@ static double judged(const attest_problem *problem, attest_dtype dtype, const ch
   certify_bounds_clear(&bounds);
   free(out.data);
   free(lse.data);
+  free(indices.data);
   return worst;
 }
 
