@@ -22,7 +22,8 @@ unsigned room_want(int output);
 /* A declared machine model, for the a-priori bound (--arithmetic products=..,weights=..,
  * accumulate=..,block=..,exp=..). Unit roundoffs are 2^-p of the named formats. */
 typedef struct {
-  attest_dtype products;     /* format in which q.k is accumulated and scores are kept */
+  attest_dtype products;     /* format of products q_a k_a and of scores (softmax), in which q.k is
+                                accumulated where accumulate has no more digits */
   attest_dtype weights;      /* format to which exponentials are rounded before they meet values */
   attest_dtype accumulate;   /* format in which p.v and the normaliser are accumulated */
   attest_dtype result;       /* format of the output */

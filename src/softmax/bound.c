@@ -3,7 +3,9 @@
  * element, to a softmax attention that multiplies, exponentiates and sums in the named formats.
  *
  * Derivation. u_P, u_W, u_A, u_O are the unit roundoffs of products, weights, accumulate, result.
- * A key's computed weight is w_j e^(+-delta_j) relative to a common factor, with
+ * Sums of q.k are taken in products, or in accumulate where that has more digits: then each product
+ * and the score are rounded to products, and g(d+3) is that of 5 roundings in products and d+3 in
+ * accumulate. A key's computed weight is w_j e^(+-delta_j) relative to a common factor, with
  *   delta_j = g(d+3) t_j + 8 u_P t_j [bias, slope, softcap, temperature] + 16 u_P cap / temperature
  *           + u_P shift_j + (1 + moves_j) (exp + 1) u_P.
  * shift_j bounds the sum of |s_j - m| when the key is summed and of all later moves of the running
@@ -66,7 +68,7 @@ attest_status softmax_machine_parse(room_machine *machine, const char *text, att
  * ------------------------------------------------------------------------------------------- */
 
 typedef struct {
-  double u_products, u_weights, u_accumulate, u_result;
+  double u_products, u_dot, u_weights, u_accumulate, u_result; /* u_dot: of the sums of q.k */
   double shift_slack; /* added to the distance from the shift */
   double shift;       /* builtin, maximum never moves: the reference itself, else NaN */
   double moves;
@@ -162,6 +164,16 @@ static int sums_fit(const room_machine *machine, const softmax_row_terms *terms,
   return v_max < ldexp(1, format->emax - 1) && largest < ldexp(1, format->emax - 1) / weights;
 }
 
+/* Relative error of a score, in units of u_products, that d products in a row and `more` roundings
+ * make at worst. */
+static double dot_units(const row_model *model, double d, double more) {
+  double u = model->u_products, n = d + more;
+  if (model->u_dot >= u) return n / (1 - fmin(0.5, n * u));
+  double few = more + 2;
+  return few / (1 - fmin(0.5, few * u)) +
+         (1 + 0x1p-3) * (model->u_dot / u) * n / (1 - fmin(0.5, n * model->u_dot));
+}
+
 /* second->g holds the weights p. */
 static row_model model_row(const room_machine *machine, const softmax_second *second,
                            const softmax_pack *pack, const softmax_row_terms *terms) {
@@ -174,11 +186,12 @@ static row_model model_row(const room_machine *machine, const softmax_second *se
                                rounds(&pack->slice.k, machine->products),
                      .score_underflow = score_underflow(machine, pack, terms),
                      .shift = NAN};
+  model.u_dot = fmin(model.u_products, model.u_accumulate);
   double inverse = fabs(pack->inverse_temperature);
   /* The built-in kernel's rotated vectors are off by sqrt(2) ROTARY_ROUNDING each, beside their
    * rounding to the products' format; t is the sum over pairs of 2 |q_pair| |k_pair|. */
   if (pack->is_rotary) model.inputs += 1.5 * ROTARY_ROUNDING / model.u_products;
-  double off = (double)(pack->slice.d + 14) * model.u_products * terms->reach * (1 + 0x1p-10) +
+  double off = dot_units(&model, (double)pack->slice.d, 14) * model.u_products * terms->reach +
                (model.score_underflow + 16 * model.u_products * pack->softcap) * inverse;
   if (machine->builtin) {
     builtin_shift(&model, second, terms, second->state.shift[0], off);
@@ -200,8 +213,9 @@ static double weight_error(const room_machine *machine, const row_model *model,
                            const softmax_pack *pack, double s, double largest, double t,
                            double run) {
   double u = model->u_products, extras = pack->has_extras ? 8 * t : 0;
-  double n = (double)pack->slice.d + 3, inverse = fabs(pack->inverse_temperature);
-  double products = machine->builtin ? run * inverse + 2 * t : n * t / (1 - fmin(0.5, n * u));
+  double inverse = fabs(pack->inverse_temperature);
+  double products =
+      machine->builtin ? run * inverse + 2 * t : dot_units(model, (double)pack->slice.d, 3) * t;
   double shift = isnan(model->shift) ? largest - s : fabs(s - model->shift);
   double delta = model->score_underflow * inverse + 2 * model->inputs * u * t;
   delta += u * (products + extras + shift + model->shift_slack + machine->exp_error) +

@@ -13,8 +13,8 @@ static const verb_flag flags[] = {
      "must hold; repeats. MEASURE<=X (abs rel ulp row nmse backward), theory, or "
      "allclose=RTOL,ATOL; default backward<=16, for float16 and bfloat16 backward<=4"},
     {"arithmetic", "MODEL", 0,
-     "machine model of the kernel, for the bound theory: products=DTYPE,weights=DTYPE,"
-     "accumulate=DTYPE,block=KEYS,exp=ERROR"},
+     "machine model of the kernel, for the bound theory: products=DTYPE (of products and scores),"
+     "weights=DTYPE (as they meet values),accumulate=DTYPE (of sums),block=KEYS,exp=ERROR"},
     {"roundoff-weights", "X", 0, "unit of the backward error of values (default: the output's)"},
     {"roundoff-scores", "X", 0, "unit of that of scores (default: the same, at most 2^-24)"},
     {"max-precision", "BITS", 0, "where no exact decision exists, give up at this (default 4096)"},
