@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "internal.h"
@@ -13,7 +14,8 @@
 typedef struct {
   int descriptor;
   unsigned char *memory;
-  shared_header *header;
+  shared_header *header;     /* the worker's side can write there */
+  const shared_header *plan; /* what it was at first: where the tensors are */
 } shared;
 
 static uint64_t round_up(uint64_t n, uint64_t to) {
@@ -80,8 +82,8 @@ static attest_status map_shared(shared *s, uint64_t size, attest_error *error) {
 }
 
 static void fill(const shared *s, const attest_problem *problem) {
-  for (int i = 0; i < s->header->count; i++) {
-    const shared_tensor *t = &s->header->tensors[i];
+  for (int i = 0; i < s->plan->count; i++) {
+    const shared_tensor *t = &s->plan->tensors[i];
     unsigned char *pages = s->memory + t->pages_at;
     memset(pages, SHARED_FILL, t->pages_size);
     if (t->output) /* all bits set is NaN in every format: what is not written is refuted */
@@ -109,9 +111,11 @@ static uint64_t touched_beside(int64_t *at, const shared *s, const shared_tensor
   return count;
 }
 
-static void fail_fault(subject_result *result, const shared_header *h) {
-  const shared_tensor *t = h->fault_tensor >= 0 ? &h->tensors[h->fault_tensor] : NULL;
-  if (!t) return; /* the signal says it */
+static void fail_fault(subject_result *result, const shared *s) {
+  const shared_header *h = s->header;
+  int number = h->fault_tensor;
+  if (number < 0 || number >= s->plan->count) return; /* the signal says it */
+  const shared_tensor *t = &s->plan->tensors[number];
   const char *name = name_of(t), *did = h->fault_is_write ? "wrote" : "read";
   char reason[48];
   long long offset = h->fault_offset, bytes = (long long)t->bytes;
@@ -141,8 +145,8 @@ static void inspect(subject_result *result, const shared *s) {
     subject_fail(result, "environment", "it returned with %s changed", flags);
     return;
   }
-  for (int i = 0; i < h->count; i++) {
-    const shared_tensor *t = &h->tensors[i];
+  for (int i = 0; i < s->plan->count; i++) {
+    const shared_tensor *t = &s->plan->tensors[i];
     int64_t at = 0;
     uint64_t count = t->output ? touched_beside(&at, s, t) : 0;
     if (!count) continue;
@@ -158,12 +162,11 @@ static void inspect(subject_result *result, const shared *s) {
 static void judge(subject_result *result, const shared *s, child_event event,
                   const subject_child *child, const subject_limits *limits) {
   const shared_header *h = s->header;
-  if (event == CHILD_EXITED && h->fault_signal) {
-    subject_judge(result, event, child, limits, 0);
-    fail_fault(result, h);
+  if (subject_judge(result, event, child, limits, 0)) {
+    if (event == CHILD_EXITED && WIFSIGNALED(child->status) && h->fault_signal)
+      fail_fault(result, s);
     return;
   }
-  if (subject_judge(result, event, child, limits, 0)) return;
   if (h->phase != PHASE_RETURNED) {
     subject_fail(result, "exited", "it ended the process instead of returning");
     return;
@@ -207,9 +210,9 @@ static attest_status split(char **path, const char **symbol, const char *spec,
 }
 
 /* What the worker has filled becomes the outputs of the result. */
-static void take_outputs(subject_result *result, const shared *s, const shared_header *plan) {
-  for (int i = 0; i < plan->count; i++) {
-    const shared_tensor *t = &plan->tensors[i];
+static void take_outputs(subject_result *result, const shared *s) {
+  for (int i = 0; i < s->plan->count; i++) {
+    const shared_tensor *t = &s->plan->tensors[i];
     if (!t->output) continue;
     result->output[t->index] = t->tensor;
     result->output[t->index].data = s->memory + t->pages_at + t->lead;
@@ -220,7 +223,7 @@ attest_status subject_library(subject_result *result, const char *spec,
                               const attest_problem *problem, unsigned wanted, attest_dtype dtype,
                               const subject_limits *limits, attest_error *error) {
   shared_header plan;
-  shared s = {-1, NULL, NULL};
+  shared s = {-1, NULL, NULL, &plan};
   char *path = NULL, *params;
   const char *symbol = NULL;
   memset(result, 0, sizeof *result);
@@ -241,7 +244,7 @@ attest_status subject_library(subject_result *result, const char *spec,
     status = call(result, &s, path, symbol, limits, error);
     close(s.descriptor);
   }
-  if (!status) take_outputs(result, &s, &plan);
+  if (!status) take_outputs(result, &s);
   free(params);
   free(path);
   if (status) subject_clear(result);

@@ -93,6 +93,15 @@ def hostile():
         failure = document["cases"][0]["failure"]
         expect("... in the certificate too", failure["reason"] == reason and failure["detail"] and
                document["totals"]["refuted"] == 1 and document["cases"][0]["outputs"] == [], document)
+    status, _, out, err = certify(library, "scribbles")
+    expect("one that writes over all that it shares is refuted, and does attest no harm", status == 1 and
+           "reason=wrote-before(out)\n" in out, (status, out, err))
+    status, _, out, err = certify(library, "closes_everything")
+    expect("one that closes all descriptors can still be right", status == 0 and out.startswith("CERTIFIED "), out + err)
+    status, _, out, err = certify(library, "stops", "--timeout", "0.5")
+    expect("one that stops itself is a hang", status == 1 and "reason=timeout\n" in out, out + err)
+    status, _, out, err = certify(library, "kills_its_parent")
+    expect("attest killed by its subject gives no verdict", status not in (0, 1) and not out and not children(), (status, out, err))
     status, _, out, err = certify(library, "does_nothing")
     expect("an output that is not written is refuted", status == 1 and "got=nan" in out, out + err)
     status, _, out, err = certify(library, "hangs", "--timeout", "0.5")

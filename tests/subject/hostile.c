@@ -132,6 +132,35 @@ int forks(const attest_call *call) {
     }
   return sound(call);
 }
+/* All that it shares with attest and can write to becomes numbers like 67372036. */
+int scribbles(const attest_call *call) {
+  char line[512];
+  int status = sound(call);
+  FILE *maps = fopen("/proc/self/maps", "r");
+  while (maps && fgets(line, sizeof line, maps)) {
+    unsigned long first, last;
+    if (sscanf(line, "%lx-%lx rw-s", &first, &last) != 2 || !strstr(line, " rw-s ") ||
+        !strstr(line, "memfd:attest"))
+      continue;
+    memset((void *)first, 4, last - first);
+  }
+  return status;
+}
+/* The parent, as far as it can be found out. */
+int kills_its_parent(const attest_call *call) {
+  (void)call;
+  return kill(getppid(), SIGKILL);
+}
+int closes_everything(const attest_call *call) {
+  for (int i = 0; i < 1024; i++)
+    close(i);
+  return sound(call);
+}
+int stops(const attest_call *call) {
+  sound(call);
+  raise(SIGSTOP);
+  return 0;
+}
 int kills_its_group(const attest_call *call) {
   (void)call;
   return kill(0, SIGKILL);
