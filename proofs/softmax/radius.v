@@ -131,8 +131,8 @@ eapply Rle_trans; [exact T|]. apply Rplus_le_compat.
   + unfold underflow. change 2 with (pow2 1). rewrite <- !bpow_plus. apply bpow_le. lia.
 Qed.
 
-(** theorem: softmax_radius — the double tier of softmax: weights with relative error rho or negligible, weighted by any trees of sums with a fused or separate product, divided in float64, are within the radius that softmax_radius in C computes. used by: src/softmax/enclose.c *)
-Theorem softmax_radius : Rabs (rnd64 (num / den) - mean n w v) <=
+(** theorem: quotient_radius — sums of weights with relative error rho or negligible, by any trees, products fused or not, and their quotient in float64, are within the radius that softmax_radius in C computes. used by: src/softmax/enclose.c *)
+Theorem quotient_radius : Rabs (rnd64 (num / den) - mean n w v) <=
   radius (INR n) rho out_error sum_error a (Rabs (rnd64 (num / den))) V.
 Proof.
 assert (off : forall j, (j < n)%nat -> Rabs (w' j - w j) <= rho * w j + pow2 (-98)).

@@ -1,0 +1,89 @@
+(* SPDX-License-Identifier: LGPL-3.0-or-later *)
+(* The double tier of softmax attention from its scores to its radius: softmax_weight and
+   quotient_radius together, in the symbols of src/softmax/enclose.c. *)
+From Coq Require Import Reals Lra Lia Psatz ZArith List.
+From Flocq Require Import Core.
+From Attest Require Import problem.row enclosure.summation softmax.quotient softmax.radius softmax.weight.
+Import ListNotations.
+Open Scope R_scope.
+
+Section Row.
+(* Keys j < n, a sink among them (its value is 0): exact score s, computed score sh, shift m in force
+   when the key was summed, computed exponential e, moves l of the shift afterwards, value v. *)
+Variables (n : nat) (s sh m e v : nat -> R) (l : nat -> list (R * R)).
+Variables (M E V a out_error sum_error : R) (rescaled : bool) (out total : tree).
+Hypothesis scores : forall j, (j < n)%nat -> Rabs (sh j - s j) <= E.
+Hypothesis below : forall j, (j < n)%nat -> rnd64 (sh j - m j) <= 8.
+Hypothesis exponentials : forall j, (j < n)%nat -> is_exp (rnd64 (sh j - m j)) (e j).
+Hypothesis shifts : forall j, (j < n)%nat -> moves (l j) /\ m j + distance (l j) = M.
+Hypothesis unmoved : rescaled = false -> forall j, (j < n)%nat -> l j = [].
+(* one key's computed score is the last shift *)
+Hypothesis first : exists j, (j < n)%nat /\ sh j = M.
+Hypothesis values : forall j, (j < n)%nat -> Rabs (v j) <= V.
+
+Let w j := exp (s j - M).
+Let w' j := e j * factor (l j).
+(* softmax_terms_finish *)
+Let rho := (E + (70 + (if rescaled then 112 else 0)) * pow2 (-53)) * (1 + pow2 (-10)).
+Hypothesis usable : 0 <= E /\ rho <= pow2 (-16).
+Hypothesis outs : sums_up out n w' v.
+Hypothesis totals : sums_up total n w' (fun _ => 1).
+Hypothesis out_depth : INR (S (depth out)) * pow2 (-53) * (1 + pow2 (-20)) <= out_error <= pow2 (-22).
+Hypothesis sum_depth : INR (S (depth total)) * pow2 (-53) * (1 + pow2 (-20)) <= sum_error <= pow2 (-22).
+Hypothesis out_ops : INR (ops out) <= pow2 70.
+Hypothesis sum_ops : INR (ops total) <= pow2 70.
+Hypothesis few : INR n <= pow2 60.
+(* a: an upper bound of A = sum p |v| *)
+Hypothesis a_large : mean n (fun j => exp (s j)) (fun j => Rabs (v j)) <= a.
+
+Lemma rho_above_E : E <= rho.
+Proof.
+unfold rho. destruct usable as [HE _]. assert (U : 0 <= pow2 (-53)) by apply bpow_ge_0.
+assert (0 <= (70 + (if rescaled then 112 else 0)) * pow2 (-53))
+  by (apply Rmult_le_pos; [destruct rescaled; lra|exact U]).
+assert (0 <= pow2 (-10)) by apply bpow_ge_0.
+assert (0 <= (E + (70 + (if rescaled then 112 else 0)) * pow2 (-53)) * pow2 (-10))
+  by (apply Rmult_le_pos; lra). lra.
+Qed.
+
+Lemma weight_close j : (j < n)%nat ->
+  Rabs (w' j - w j) <= rho * w j \/ (0 <= w j <= pow2 (-98) /\ 0 <= w' j <= pow2 (-98)).
+Proof.
+intros Hj. destruct (shifts j Hj) as [Hm Hd]. destruct usable as [HE HR].
+pose proof rho_above_E as RE.
+assert (E14 : pow2 (-16) <= pow2 (-14)) by (apply bpow_le; lia).
+assert (T := softmax_weight (s j) (sh j) (m j) E (e j) (l j) (scores j Hj) ltac:(lra) (below j Hj)
+  (exponentials j Hj) Hm).
+cbv zeta in T. rewrite Hd in T. fold (w j) in T. fold (w' j) in T.
+destruct T as [T|T]; [left|right; exact T]. apply Rle_trans with (1 := T).
+apply Rmult_le_compat_r; [left; apply exp_pos|]. unfold softmax.weight.rho, rho.
+apply Rmult_le_compat_r; [assert (B := bpow_ge_0 radix2 (-10)); lra|]. apply Rplus_le_compat_l.
+apply Rmult_le_compat_r; [apply bpow_ge_0|].
+destruct rescaled; [destruct (l j); lra|]. rewrite (unmoved eq_refl j Hj). lra.
+Qed.
+
+Lemma w_is_shifted f : mean n (fun j => exp (s j)) f = mean n w f.
+Proof.
+rewrite (mean_ext n w (fun j => exp (- M) * exp (s j)) f).
+- symmetry. apply mean_scal; [apply Rgt_not_eq, exp_pos|].
+  destruct first as [j [Hj _]]. apply Rgt_not_eq, Rlt_gt, sum_pos with j; [|exact Hj|apply exp_pos].
+  intros; left; apply exp_pos.
+- intros j _. unfold w. rewrite <- exp_plus. f_equal. ring.
+Qed.
+
+(** theorem: softmax_radius — the double tier of softmax: with scores within E, exponentials and moves of the shift as computed, sums by any trees, products fused or not, and one division, out lies within softmax_radius of the exact output. used by: src/softmax/enclose.c, src/softmax/room.c *)
+Theorem softmax_radius : let x' := rnd64 (fl rnd64 rnd64 out / fl rnd64 rnd64 total) in
+  Rabs (x' - mean n (fun j => exp (s j)) v) <= radius (INR n) rho out_error sum_error a (Rabs x') V.
+Proof.
+intros x'. rewrite w_is_shifted in a_large |- *. unfold x'.
+apply (quotient_radius n w w'); try assumption.
+- intros. left. apply exp_pos.
+- destruct first as [j [Hj HM]]. destruct usable as [HE HR]. pose proof rho_above_E.
+  apply Rle_trans with (w j).
+  + pose proof (scores j Hj) as Hs. rewrite HM in Hs. apply Rabs_le_inv in Hs.
+    pose proof (exp_above (s j - M)). unfold w. simpl bpow in *. lra.
+  + apply sum_ge_term with (f := w); [intros; left; apply exp_pos|exact Hj].
+- exact weight_close.
+- destruct usable. split; [pose proof rho_above_E; lra|assumption].
+Qed.
+End Row.
