@@ -57,7 +57,7 @@ Variables (F : fieldType) (N : nat) (w : F).
 Hypothesis root : w ^+ N.+1 = 1.
 
 Definition transform (u : F) : 'M[F]_N.+1 := \matrix_(k, i) u ^+ (k * i).
-Definition spectrum (a : 'I_N.+1 -> F) : 'rV[F]_N.+1 := \row_k \sum_l w ^+ (k * l) * a l.
+Definition spectrum (a : 'I_N.+1 -> F) : 'rV[F]_N.+1 := \row_k \sum_(l < N.+1) w ^+ (k * l) * a l.
 
 Lemma transform_circulant a :
   transform w *m circulant a = diag_mx (spectrum a) *m transform w.
@@ -76,7 +76,7 @@ move=> primitive; have w0 : w != 0.
 apply/matrixP=> i j; rewrite !mxE.
 pose z := w ^- i * w ^+ j.
 rewrite (eq_bigr (fun k : 'I_N.+1 => z ^+ k)) => [|k _]; last first.
-  by rewrite !mxE exprMn exprVn -exprVn -!exprM mulnC [(k * j)%N]mulnC.
+  by rewrite !mxE /z exprMn !exprVn -!exprM [(k * j)%N]mulnC.
 case: (altP (i =P j)) => [ij|ij].
   rewrite (eq_bigr (fun=> 1)) => [|k _]; first by rewrite sumr_const card_ord mulr1n.
   by rewrite /z ij mulVf ?expr1n // expf_neq0.
