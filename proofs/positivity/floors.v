@@ -134,21 +134,27 @@ assert (0 < / INR (fact (2 * (k + 1)))) by (apply Rinv_0_lt_compat, INR_fact_lt_
 split; apply Rmult_le_compat_r; lra.
 Qed.
 
-(* Factorials in binary: INR (fact n) is unary, and never to be simplified. *)
+(* Factorials in binary: INR (fact n) is unary, and never to be computed. *)
+Fixpoint factZ (n : nat) : Z := match n with O => 1%Z | S m => (Z.of_nat n * factZ m)%Z end.
+Lemma fact_factZ n : INR (fact n) = IZR (factZ n).
+Proof.
+induction n as [|n IH]; [reflexivity|].
+rewrite fact_simpl, mult_INR, IH, INR_IZR_INZ, <- mult_IZR; reflexivity.
+Qed.
 Fixpoint TZ (n : nat) (t : R) : R :=
-  match n with O => 1 | S m => TZ m t + t ^ n / IZR (Z.of_nat (fact n)) end.
+  match n with O => 1 | S m => TZ m t + t ^ n / IZR (factZ n) end.
 Lemma T_TZ n t : T n t = TZ n t.
 Proof.
 induction n as [|n IH]; [reflexivity|].
-change (T n t + t ^ S n / INR (fact (S n)) = TZ n t + t ^ S n / IZR (Z.of_nat (fact (S n)))).
-rewrite IH, INR_IZR_INZ; reflexivity.
+change (T n t + t ^ S n / INR (fact (S n)) = TZ n t + t ^ S n / IZR (factZ (S n))).
+rewrite IH, fact_factZ; reflexivity.
 Qed.
-Ltac binary := repeat match goal with |- context [Z.of_nat ?n] =>
-  let z := eval vm_compute in (Z.of_nat n) in change (Z.of_nat n) with z end.
+Ltac binary := repeat match goal with |- context [factZ ?n] =>
+  let z := eval vm_compute in (factZ n) in change (factZ n) with z end.
 Ltac sign := rewrite T_TZ; cbv [TZ Nat.add Nat.mul]; binary; cbn [pow]; lra.
 Ltac enclose k a b := match goal with H : is_minimum _ ?m |- _ =>
-  pose proof (floor_enclosure k a b m) as E; revert E; cbn [Nat.add Nat.mul];
-  rewrite INR_IZR_INZ; binary; cbn [pow]; intros E; destruct E;
+  pose proof (floor_enclosure k a b m) as E; rewrite fact_factZ in E; revert E;
+  cbn [Nat.add Nat.mul]; binary; cbn [pow]; intros E; destruct E;
   [lra | sign | sign | exact H | lra] end.
 
 (** theorem: first_floors — min T_n = 0.5, 0.270394765205.., 0.149324841731.., 0.0832715201640..,
