@@ -216,6 +216,53 @@ cases:
     expect("... and its absence is explained", status == 2 and "attest.yaml" in err, err)
 
 
+def bf16(x):
+    """Bits of the nearest bfloat16."""
+    bits = np.asarray(x, "f4").view("u4")
+    return ((bits + 0x7fff + (bits >> 16 & 1)) >> 16).astype("u2")
+
+
+def save_safetensors(file, arrays):
+    header, data = {}, b""
+    for name, a in arrays.items():
+        header[name] = {"dtype": {"f4": "F32", "u2": "BF16"}[a.dtype.str[1:]], "shape": list(a.shape),
+                        "data_offsets": [len(data), len(data) + a.nbytes]}
+        data += a.tobytes()
+    text = json.dumps(header).encode()
+    open(file, "wb").write(len(text).to_bytes(8, "little") + text + data)
+
+
+def everything():
+    """All keys at once: defaults with a machine model, a convention, lists of windows and heads, a dump in bfloat16."""
+    bits = [bf16(a) for a in np.random.default_rng(7).standard_normal((3, 2, 19, 4, 8)).astype("f4")]
+    q, k, v = ((a.astype("u4") << 16).view("f4").astype(float).swapaxes(1, 2) for a in bits)
+    s = np.where(np.tri(19, dtype=bool), q @ k.swapaxes(-1, -2) / np.sqrt(8), -np.inf)
+    p = np.exp(s)
+    save_safetensors(path("dump.safetensors"), {
+        "q": bits[0], "k": bits[1], "v": bits[2], "lse": np.log(p.sum(-1)).astype("f4"),
+        "out": bf16((p @ v / p.sum(-1, keepdims=True)).swapaxes(1, 2))})
+    text = """attest: 1
+convention: flash-attn
+defaults: {dtype: bf16, bound: theory, timeout: 60s, arithmetic: {products: bf16, weights: bf16, accumulate: f32, block: 64, exp: 2ulp}}
+subjects:
+  triton: {exec: [PYTHON, SUBJECT], persistent: true}
+  dump: {out: dump.safetensors:out, lse: dump.safetensors:lse}
+cases:
+  - {name: fwd, subject: triton, kernel: softmax, params: {causal: bottom-right, window: [[-1, -1], [5, 0]], softcap: [none, 30]},
+     shape: {b: 2, hq: 4, hkv: [1, 4], nq: [1, 40], nk: 40, d: [8, 16]}, data: {generator: [gaussian, dominant], seed: 1},
+     outputs: [out, lse]}
+  - {name: stored, subject: dump, kernel: softmax, input: dump.safetensors, params: {causal: top-left}, bound: {out: backward<=4, lse: abs<=1e-5}, expect: certified}
+"""
+    status, out, err, document = plan(text)
+    expect("a plan with all its keys", status == 0 and document["totals"]["plan"] == {"cases": 65, "run": 65} and
+           out.count("CERTIFIED") == 130 and out.count("bound=theory") == 128, out[-300:] + err)
+    errors = [float(x) for x in re.findall(r"output=out .* theory=(\S+)", out)]
+    expect("... whose bounds are within reach", len(errors) == 64 and max(errors) > 0.01, max(errors))
+    status, out, err, _ = plan(text.replace("causal: top-left}, bound", "causal: none}, bound"), "--case", "stored")
+    expect("... and refute what is stored for another mask, which the diagnosis names", status == 1 and "REFUTED" in out and
+           "it certifies with causal top-left" in err, out + err)
+
+
 def sampled():
     text = HEAD + "  - {name: s, subject: once, kernel: softmax, shape: {b: 2, h: 3, n: 50, d: 4}, params: {causal: top-left}}\n"
     status, out, err, document = plan(text, "--rows", "30")
@@ -281,6 +328,7 @@ multiply()
 generators()
 persistent()
 stored()
+everything()
 sampled()
 wrong()
 done()
