@@ -1,6 +1,14 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "certify.h"
 
+static int takes_ieee(const attest_problem *problem) {
+  attest_error ignored;
+  attest_problem *same = attest_problem_new(problem->kernel->name, &ignored);
+  int takes = same && !attest_problem_set(same, "nonfinite", "ieee", &ignored);
+  attest_problem_free(same);
+  return takes;
+}
+
 attest_status certify_check_finite(const attest_problem *problem, const problem_slice *slice,
                                    attest_error *error) {
   const char *name;
@@ -10,6 +18,7 @@ attest_status certify_check_finite(const attest_problem *problem, const problem_
     return ATTEST_OK;
   const attest_tensor *t = &problem->input[problem_input_find(name)];
   int follows = problem->pairing == PAIRING_DOT &&
+                takes_ieee(problem) &&
                 !problem_kernel_returns(problem->kernel, OUTPUT_FINAL_STATE);
   char place[96] = "";
   int64_t offset = 0;

@@ -81,9 +81,10 @@ static attest_status expected(parser *p, const char *what) {
   if (p->next.kind == TOKEN_END)
     return attest_fail(p->error, ATTEST_ERR_INPUT, "column %d: %s is missing at the end",
                        p->next.column, what);
-  return attest_fail(p->error, ATTEST_ERR_INPUT, "column %d: %s is wanted, not '%.*s'",
+  int stars = p->next.column > 1 && *p->next.text == '*' && p->next.text[-1] == '*';
+  return attest_fail(p->error, ATTEST_ERR_INPUT, "column %d: %s is wanted, not '%.*s'%s",
                      p->next.column, what, (int)(p->next.length < 40 ? p->next.length : 40),
-                     p->next.text);
+                     p->next.text, stars ? " (a power is x^y)" : "");
 }
 
 static attest_status take(parser *p, char c) {
@@ -198,6 +199,31 @@ static attest_status parse_indexed_sum(node *n, parser *p) {
   return status ? status : take(p, ')');
 }
 
+/* How the language says what other languages call by that name. */
+static const char *instead_of(const token *name) {
+  static const char *const others[][2] = {
+      {"ln", "the natural logarithm is log(x)"},
+      {"log2", "write log(x)/log(2)"},
+      {"log10", "write log(x)/log(10)"},
+      {"log1p", "write log(1 + x)"},
+      {"expm1", "write exp(x) - 1"},
+      {"pow", "a power is x^y"},
+      {"sqr", "write x^2"},
+      {"cbrt", "write x^(1/3)"},
+      {"fabs", "write abs(x)"},
+      {"sinh", "write (exp(x) - exp(-x))/2"},
+      {"cosh", "write (exp(x) + exp(-x))/2"},
+      {"tanh", "write (exp(2*x) - 1)/(exp(2*x) + 1)"},
+      {"sigmoid", "write 1/(1 + exp(-x))"},
+      {"tan", "write sin(x)/cos(x)"},
+      {"round", "write floor(x + 1/2)"},
+  };
+  for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+    if (strlen(others[i][0]) == name->length && !memcmp(others[i][0], name->text, name->length))
+      return others[i][1];
+  return "attest eval --help lists them";
+}
+
 static attest_status parse_call(node **result, parser *p, const token *name) {
   attest_status status;
   if (is_indexed_sum(p, name)) {
@@ -206,9 +232,9 @@ static attest_status parse_call(node **result, parser *p, const token *name) {
   }
   const room_function *f = expression_function(name->text, name->length);
   if (!f)
-    return attest_fail(p->error, ATTEST_ERR_INPUT,
-                       "column %d: there is no function %.*s (attest eval --help lists them)",
-                       name->column, (int)(name->length < 40 ? name->length : 40), name->text);
+    return attest_fail(p->error, ATTEST_ERR_INPUT, "column %d: there is no function %.*s (%s)",
+                       name->column, (int)(name->length < 40 ? name->length : 40), name->text,
+                       instead_of(name));
   status = node_new(result, p, NODE_CALL, name->column);
   if (status) return status;
   (*result)->function = f;

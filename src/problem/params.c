@@ -324,10 +324,10 @@ const char *problem_param_legal(const problem_param *param) {
   case FIELD_REAL_FROM_ONE:
     return "a finite number >= 1" REAL_FORMS;
   case FIELD_INTEGER:
-    return "an integer >= 0";
+    return "an integer >= 0 and < 2^61";
   case FIELD_COUNT:
   case FIELD_SLIDING_WINDOW:
-    return "an integer >= 1";
+    return "an integer >= 1 and < 2^61";
   case FIELD_WINDOW:
     return "L,R: two integers >= -1, -1 for unbounded";
   default:

@@ -66,6 +66,10 @@ static const struct {
     {"k + sum(k, 1, 2, k)", 1, "k has no value here"},
     /* names and arguments */
     {"nope(3)", 1, "there is no function nope"},
+    {"ln(2)", 1, "the natural logarithm is log(x)"},
+    {"1 + tanh(1)", 5, "write (exp(2*x) - 1)/(exp(2*x) + 1)"},
+    {"2**3", 3, "(a power is x^y)"},
+    {"log(3)/log2(8)", 8, "write log(x)/log(2)"},
     {"nope", 1, "nope has no value here"},
     {"Sqrt(2)", 1, "there is no function Sqrt"},
     {"sqrt", 1, "sqrt is a function: sqrt(x)"},

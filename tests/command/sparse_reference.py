@@ -194,6 +194,14 @@ def check_refusals():
         if r[0] != 2 or word not in r[2]:
             wrong.append((kernel, flags, r))
     expect("what a sparse kernel does not take exits 2 and is named", not wrong, wrong)
+    nan = k.copy()
+    nan[1, 1] = np.nan
+    base[3] = save("nan", nan)
+    for kernel in ("gaussian", "epanechnikov", "sparsemax", "softmax"):
+        r = run("reference", kernel, *base)
+        expect(f"{kernel} names nonfinite ieee as a way out only where it is one", r[0] == 2 and "visible" in r[2] and
+               ("nonfinite ieee" in r[2]) == (kernel == "softmax"), r)
+    base[3] = save("k", k)
     r = run("reference", "normrelu", *base, "--bandwidth", "1e-3", "--empty-row", "nan")
     expect("a row without weight follows empty-row", r[0] == 0 and
            json.load(open(path("r.json")))["output"]["mid"] == ["nan"] * 4, r)

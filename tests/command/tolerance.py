@@ -2,8 +2,11 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """attest tolerance: tolerances that hold what they promise, and what they let pass."""
 import re
+import sys
 
-from attest_command import done, expect, run
+import numpy as np
+
+from attest_command import done, expect, path, run
 
 
 def tolerance(*arguments):
@@ -36,6 +39,48 @@ def sound():
         expect(f"on {generator} data", status == 0 and len(pairs) >= 1 and facts["elements"] == "150", text)
 
 
+def numpy():
+    """The same data, from a plan: what numpy.testing says of NumPy's kernel and of mutants."""
+    open(path("subject.py"), "w").write("""
+import shutil, sys
+import numpy as np
+for name in "qkv": shutil.copy(f"{sys.argv[-1]}/{name}.npy", f"{sys.argv[1]}-{name}.npy")
+np.save(sys.argv[-1] + "/out.npy", np.load(sys.argv[-1] + "/v.npy"))
+""")
+    open(path("plan.yaml"), "w").write(f"""attest: 1
+subjects: {{copy: {{exec: [{sys.executable}, {path("subject.py")}, {path("seen")}]}}}}
+cases: [{{name: c, subject: copy, kernel: softmax, dtype: f32, shape: {{n: 200, d: 16}}, bound: abs<=100,
+  data: {{generator: dominant, seed: 5}}}}]
+""")
+    status, out, err = run("certify", path("plan.yaml"))
+    q, k, v = (np.load(path(f"seen-{name}.npy"))[0, 0] for name in "qkv")
+
+    def attention(q, k, v, scale=None):
+        s = q @ k.T * q.dtype.type(scale or 0.25)
+        p = np.exp(s - s.max(-1, keepdims=True))
+        return p @ v / p.sum(-1, keepdims=True)
+
+    wide = [a.astype(np.longdouble) for a in (q, k, v)]
+    exact = attention(*wide).astype("f4")
+    status, facts, pairs, mutants, text = tolerance("softmax", "--n", 200, "--d", 16, "--generator", "dominant", "--seed", 5)
+    expect("tolerances of the data of a plan", status == 0 and len(pairs) == 2, out + err + text)
+    for name, (rtol, atol) in zip(("a-priori", "measured"), pairs):
+        try:
+            np.testing.assert_allclose(attention(q, k, v), exact, rtol=rtol, atol=atol)
+            good = ""
+        except AssertionError as e:
+            good = str(e)
+        expect(f"numpy.testing passes NumPy's kernel under the {name} one", not good, good)
+    half = lambda a: a.astype("f2").astype("f4")
+    for name, out in (("scale-1/d", attention(*wide, scale=1 / 16)), ("scale-1%-off", attention(*wide, scale=np.longdouble("0.2525"))),
+                      ("keys-shifted-by-one", attention(wide[0], np.roll(wide[1], -1, 0), wide[2])),
+                      ("last-key-dropped", attention(wide[0], wide[1][:-1], wide[2][:-1])),
+                      ("values-float16", attention(wide[0], wide[1], half(v).astype(np.longdouble))),
+                      ("q-and-k-float16", attention(half(q).astype(np.longdouble), half(k).astype(np.longdouble), wide[2]))):
+        beyond = [np.mean(~np.isclose(out.astype("f4"), exact, rtol=rtol, atol=atol)) for rtol, atol in pairs]
+        expect(f"... and finds as much of {name}", np.abs(np.subtract(beyond, mutants[name])).max() < 0.02, (beyond, mutants[name]))
+
+
 def errors():
     for arguments, word in ((["softmax"], "--n"), (["softmax", "--n", 5], "--d"), (["softmax", "--n", 0, "--d", 1], "--n"),
                             (["softmax", "--n", 70000, "--d", 1], "65536"), (["softmax", "--n", 5, "--d", 5, "--dtype", "int"], "int"),
@@ -48,5 +93,6 @@ def errors():
 
 
 sound()
+numpy()
 errors()
 done()
