@@ -295,6 +295,7 @@ static void climb_open(climb *k, const engine_place *at, const engine_view *view
   if (selection) {
     k->balls.selection = selection->keys;
     k->balls.selected = selection->count;
+    k->balls.weights = selection->weights;
   }
   arb_init(k->largest);
 }

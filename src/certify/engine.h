@@ -239,6 +239,7 @@ void engine_climb(const engine_place *at, const engine_view *view, engine_elemen
 typedef struct {
   const int64_t *keys;
   int64_t count;
+  const double *weights; /* as in room_balls */
 } engine_selection;
 /* Whether all bounds hold for all elements when the row is computed from this selection. */
 int engine_fits(const engine_place *at, const engine_view *view, engine_element *elements,

@@ -11,7 +11,8 @@
  *   denormal    values among the subnormals of the type
  *   rational    all scores equal, values such that the mean of the first n is a small whole number,
  *               0 or 1 in float32, for every n up to 4096, and in rows of 64 components another one
- *               somewhere than that of the first n - 1: what softmax returns is known without any exponential */
+ *               somewhere than that of the first n - 1: what softmax returns is known without any
+ * exponential */
 #ifndef ATTEST_CERTIFY_GENERATE_H
 #define ATTEST_CERTIFY_GENERATE_H
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Rows of discontinuous kernels (top-k, radius) that several selections of keys may explain: the
+/* Rows of discontinuous kernels (top-k, radius), and of continuous ones whose support can empty,
+ * that several selections of keys may explain: the
  * scores at the cut are so close that moving them by no more than the bound allows changes which
  * keys are selected. Such a row is certified when one admissible selection explains all its
  * elements: the kernel's own, the one returned as indices, canonical ones, then all of them up to
@@ -23,6 +24,8 @@ typedef struct {
   room_choice choice;
   unsigned char *chosen; /* a loose key each */
   int64_t *keys;         /* the selection, rising */
+  const double *got;
+  double weights[ROOM_MIX_MAX];
 } search;
 
 static engine_selection selection_of(const search *s) {
@@ -35,7 +38,7 @@ static engine_selection selection_of(const search *s) {
   }
   while (f < s->choice.fixed_count)
     s->keys[n++] = s->choice.fixed[f++];
-  return (engine_selection){s->keys, n};
+  return (engine_selection){s->keys, n, NULL};
 }
 
 static int keeps_order(const search *s) {
@@ -48,7 +51,7 @@ static int keeps_order(const search *s) {
 static int explains(search *s, engine_selection *found) {
   const engine_place *at = s->at;
   *found = selection_of(s);
-  return found->count > 0 && keeps_order(s) &&
+  return (found->count > 0 || s->choice.may_be_empty) && keeps_order(s) &&
          at->e->room->admits(&s->choice, found->keys, found->count, at->o->subject->problem,
                              at->slice, at->row, at->o->edge) &&
          engine_fits(at, s->view, s->elements, s->count, found);
@@ -125,7 +128,18 @@ static int advance(search *s) {
   return 1;
 }
 
+/* No key at all, then the proportions in which the values are nearest to the row. */
+static int mixture_explains(search *s, engine_selection *found) {
+  const engine_place *at = s->at;
+  *found = (engine_selection){s->keys, 0, NULL};
+  if (s->choice.may_be_empty && engine_fits(at, s->view, s->elements, s->count, found)) return 1;
+  if (!at->e->room->mix(s->weights, &s->choice, at->slice, s->got)) return 0;
+  *found = (engine_selection){s->choice.loose, s->choice.loose_count, s->weights};
+  return engine_fits(at, s->view, s->elements, s->count, found);
+}
+
 static int any_explains(search *s, engine_selection *found) {
+  if (s->choice.mixes) return mixture_explains(s, found);
   if (choose_given(s) && explains(s, found)) return 1;
   if (canonical_explains(s, found)) return 1;
   if (selections(&s->choice) > ENUMERATE_MAX) return 0;
@@ -160,6 +174,8 @@ static void refute_or_leave(search *s) {
     *element = s->elements[beyond];
     s->elements[beyond++] = held;
   }
+  for (int64_t i = 0; i < beyond; i++)
+    engine_settle_explicit(at, &s->elements[i], 0, limit); /* proved: no perturbation explains it */
   if (beyond) engine_climb(at, s->view, s->elements, beyond);
 }
 
@@ -174,7 +190,11 @@ static void settle(search *s) {
 }
 
 int engine_jump(engine_scratch *scratch, const engine_place *at, const engine_view *view) {
-  search s = {.at = at, .view = view, .elements = scratch->elements, .count = at->o->width};
+  search s = {.at = at,
+              .view = view,
+              .elements = scratch->elements,
+              .count = at->o->width,
+              .got = scratch->got};
   attest_error error;
   attest_status status = at->e->room->choice(&s.choice, at->o->subject->problem, at->slice, at->row,
                                              at->o->edge, &error);

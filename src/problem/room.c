@@ -16,6 +16,7 @@ void room_balls_init(room_balls *balls, int64_t width) {
   balls->edge = 0;
   balls->selection = NULL;
   balls->selected = 0;
+  balls->weights = NULL;
   balls->x = _arb_vec_init(width);
   balls->a = _arb_vec_init(width);
   balls->s = _arb_vec_init(width);

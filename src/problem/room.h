@@ -73,20 +73,27 @@ typedef struct {
   unsigned char *class;
   double edge; /* as in room_block, of this output; 0 from room_balls_init */
   /* The keys that a discontinuous kernel is to select, in rising order; NULL: its own choice. */
-  const int64_t *selection;
+  const int64_t *selection; /* not NULL with selected = 0: no key carries weight */
   int64_t selected;
+  const double
+      *weights; /* of the selection, >= 0 and not all 0; NULL: the kernel's own. S is 0 then
+                 */
 } room_balls;
 
 /* The selections that a discontinuous kernel (top-k, radius) may make in a row when scores move by
- * at most edge t_j: all `fixed` keys and some of the `loose` ones. */
+ * at most edge t_j: all `fixed` keys and some of the `loose` ones. Where the support of a
+ * continuous kernel can empty, all its keys are loose, and it mixes. */
 typedef struct {
   int64_t fixed_count, loose_count;
   int64_t choose;         /* so many of the loose keys; -1: any number */
+  int may_be_empty;       /* choose < 0, no fixed keys: none at all, which makes an empty row */
+  int mixes;              /* no fixed keys: loose ones may carry any weights */
   int64_t *fixed, *loose; /* rising; one block of memory with before */
   int64_t *before; /* for each loose key the place of the one that must be selected if it is, or -1
                     */
 } room_choice;
 void room_choice_clear(room_choice *choice);
+enum { ROOM_MIX_MAX = 64 }; /* loose keys that `mix` looks at, at most */
 
 /* How far a selection of keys is from one that the scores make. */
 typedef struct {
@@ -122,7 +129,8 @@ typedef struct problem_room {
                         const problem_slice *slice, int64_t row, int output, unsigned want,
                         slong prec, attest_error *error);
 
-  /* Discontinuous kernels; NULL: the room has none. Memory of the choice: room_choice_clear. */
+  /* Discontinuous kernels, and those whose support can empty; NULL: the room has none. Memory of
+   * the choice: room_choice_clear. */
   attest_status (*choice)(room_choice *choice, const attest_problem *problem,
                           const problem_slice *slice, int64_t row, double edge,
                           attest_error *error);
@@ -130,6 +138,10 @@ typedef struct problem_room {
   int (*admits)(const room_choice *choice, const int64_t *selection, int64_t selected,
                 const attest_problem *problem, const problem_slice *slice, int64_t row,
                 double edge);
+  /* Choices that mix: weights of the loose keys whose mean is about got[0 .. dv-1], a guess. 0:
+   * none was looked for (too many keys, no memory). */
+  int (*mix)(double *weights, const room_choice *choice, const problem_slice *slice,
+             const double *got);
   /* Whether `got` is no out[component] of any selection of the choice with values moved by eps_v
    * |v|, scores by eps_s t, the result by `quanta`; 0 also where that is not known. */
   int (*outside)(const room_choice *choice, const attest_problem *problem,

@@ -245,8 +245,8 @@ static attest_status single_row(arb_ptr out, arb_ptr lse, unsigned char *out_cla
                                 unsigned char *lse_class, const attest_problem *problem,
                                 const problem_slice *slice, int64_t row, slong prec,
                                 attest_error *error) {
-  room_balls x = {slice->dv, out, NULL, NULL, out_class, 0, NULL, 0};
-  room_balls l = {1, lse, NULL, NULL, lse_class, 0, NULL, 0};
+  room_balls x = {.width = slice->dv, .x = out, .class = out_class};
+  room_balls l = {.width = 1, .x = lse, .class = lse_class};
   attest_status status = softmax_ball(&x, problem, slice, row, OUTPUT_OUT, WANT_OUT, prec, error);
   if (status) return status;
   return softmax_ball(&l, problem, slice, row, OUTPUT_LSE, WANT_LSE, prec, error);

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The a-priori bound of a declared machine model for the continuous sparse kernels: what rounding
- * can do at worst, element by element.
+/* The a-priori bound of a declared machine model for sparse kernels: what rounding can do at worst,
+ * element by element.
  *
  * Derivation. u_P, u_W, u_A, u_O are the unit roundoffs of products, weights, accumulate, result.
  * 1. Arguments. A chain of d products, inputs and scale rounded before, bias, slope, temperature
@@ -17,9 +17,16 @@
  *    each; values rounded to a narrower format u_P. All relative to sum p |v| <= A + moved + .. .
  * 5. A result in the subnormals rounds by 2^(emin-p) of its format, sums of a kernel that does not
  *    scale its values by n 2^(emin-p+1) of accumulate.
- * Uniform and top-k jump: they have no such bound. */
+ * 6. Where arguments within half_j + e_j make another selection (top-k, uniform) or may leave no
+ *    weight at all (powers), out is a mean of values of the keys C that may then carry weight, or
+ *    what the empty-row policy says: it lies within max over C of |v - x| (and |x| under policy
+ *    zero; nan admits any result) of x. This takes the place of `moved`.
+ * 7. A log-sum-exp of the k largest scores moves by no more than the largest move over C; the sum
+ *    is off by what step 4 says of sums, the logarithm by 4 u_A, the last addition and the result
+ *    round relative to |lse| and the largest score. */
 #include <math.h>
 
+#include "../enclosure/exp.h"
 #include "enclose.h"
 
 static double roundoff(attest_dtype dtype) {
@@ -39,7 +46,8 @@ room_machine sparse_machine(attest_dtype dtype) {
                         .builtin = 1};
 }
 
-/* Step 1 and 2: line->up gets half_j + e_j. 0: an input may leave the range of the format. */
+/* Step 1 and 2: line->up gets half_j + e_j, of all keys for rules that jump. 0: an input may leave
+ * the range of the format. */
 static int machine_halves(sparse_row_sums *s, const room_machine *m) {
   sparse_line *line = &s->line;
   const sparse_pack *pack = line->pack;
@@ -48,13 +56,15 @@ static int machine_halves(sparse_row_sums *s, const room_machine *m) {
   double u = roundoff(m->products), d = (double)pack->slice.d;
   int capped = !pack->kernel->is_distance && pack->problem->values.has_softcap;
   double unit = rule == RULE_MARGIN || rule == RULE_POWER ? 2 * pack->inverse_square.value : 1;
+  if (rule == RULE_WITHIN) unit = pack->inverse_square.value;
   unit = fmax(unit, fabs(pack->scale.value)) + pack->inverse_temperature.value + 1;
   double fixed = d * ldexp(1, format->emin - format->precision + 2) * unit * unit;
   if (capped) fixed += 16 * u * pack->softcap.value * unit;
   double scale = rule == RULE_THRESHOLD ? pack->alpha_less.value : 1, solve = 0;
   if (rule == RULE_THRESHOLD)
     solve = ((double)s->visible + 64) * (m->builtin ? 0x1p-52 : roundoff(m->accumulate));
-  for (int64_t i = 0; i < line->count; i++) {
+  int64_t n = rule == RULE_THRESHOLD || rule == RULE_MARGIN ? line->count : line->total;
+  for (int64_t i = 0; i < n; i++) {
     double t = line->t[i] + line->te[i];
     if (!(t < ldexp(1, format->emax - 8))) return 0;
     line->up[i] =
@@ -64,13 +74,65 @@ static int machine_halves(sparse_row_sums *s, const room_machine *m) {
   return (d + 12) * u < 0.25;
 }
 
-int sparse_theory_row(double *theory, sparse_row_sums *s, const room_machine *m) {
-  sparse_line *line = &s->line;
-  const sparse_pack *pack = line->pack;
-  int64_t dv = pack->slice.dv;
+/* Step 6: what the model may do to the set of keys. */
+typedef struct {
+  int jumps;     /* the keys that carry weight are not certain */
+  int may_empty; /* they may be none */
+  double level;  /* C: keys with y + up >= level */
+} machine_support;
+
+static machine_support support_of(const sparse_row_sums *s) {
+  const sparse_line *line = &s->line;
+  sparse_rule rule = line->pack->kernel->rule;
+  machine_support support = {0, 0, 0};
+  if (rule == RULE_TOP_EXP || rule == RULE_TOP_MEAN) {
+    double most = -INFINITY;
+    support.level = INFINITY;
+    for (int64_t i = 0; i < line->count; i++)
+      support.level = fmin(support.level, line->y[i] - line->up[i]);
+    for (int64_t i = line->count; i < line->total; i++)
+      most = fmax(most, line->y[i] + line->up[i]);
+    support.jumps = support.level <= most;
+  } else if (rule == RULE_WITHIN || rule == RULE_POWER) {
+    int sure = 0, near = 0;
+    for (int64_t i = 0; i < line->total; i++) {
+      sure |= line->y[i] > line->up[i];
+      near |= fabs(line->y[i]) <= line->up[i];
+    }
+    support.may_empty = near && !sure;
+    support.jumps = near && (rule == RULE_WITHIN || !sure);
+  }
+  return support;
+}
+
+static int may_carry(const sparse_line *line, int64_t i, const machine_support *support) {
+  return line->y[i] + line->up[i] >= support->level;
+}
+
+/* far_c >= |v - x|, loose_c >= |v| over C. */
+static void hull(sparse_row_sums *s, const machine_support *support) {
+  const sparse_line *line = &s->line;
+  int64_t dv = line->pack->slice.dv;
+  int is_empty = s->visible == 0 || line->is_empty;
+  int policy = line->pack->problem->values.empty_row;
+  for (int64_t c = 0; c < dv; c++) {
+    if (is_empty) s->x[c] = s->radius[c] = s->a[c] = s->off_a[c] = 0;
+    s->loose[c] = 0;
+    s->far[c] = !support->may_empty ? 0 : policy == EMPTY_ZERO ? fabs(s->x[c]) : INFINITY;
+  }
+  for (int64_t i = 0; i < line->total; i++) {
+    const double *v = line->pack->values + line->key[i] * dv;
+    for (int64_t c = 0; c < dv && may_carry(line, i, support); c++) {
+      s->far[c] = fmax(s->far[c], fabs(v[c] - s->x[c]) * (1 + 0x1p-50));
+      s->loose[c] = fmax(s->loose[c], fabs(v[c]));
+    }
+  }
+}
+
+/* Step 4: relative to sum p |v|. */
+static double relative_error(const sparse_row_sums *s, const room_machine *m) {
+  const sparse_pack *pack = s->line.pack;
   double n = (double)s->visible, block = (double)m->block, u_a = roundoff(m->accumulate);
-  if (!machine_halves(s, m)) return 0;
-  sparse_sums_moved(s->far, s, line->up);
   double depth = (m->block && block < n ? block + n / block + 2 : n) + 2;
   double powers = pack->power.value + 4;
   double relative = m->exp_error * roundoff(m->products) + roundoff(m->weights) +
@@ -79,18 +141,51 @@ int sparse_theory_row(double *theory, sparse_row_sums *s, const room_machine *m)
   if (tensor_dtype_format(pack->slice.v.dtype)->precision >
       tensor_dtype_format(m->accumulate)->precision)
     relative += u_a;
-  relative += 2 * u_a + roundoff(m->result);
+  return relative + 2 * u_a + roundoff(m->result);
+}
+
+int sparse_theory_row(double *theory, sparse_row_sums *s, const room_machine *m) {
+  int64_t dv = s->line.pack->slice.dv;
+  double n = (double)s->line.total, relative = relative_error(s, m);
+  int is_empty = s->visible == 0 || s->line.is_empty;
+  if (!machine_halves(s, m)) return 0;
+  machine_support support = support_of(s);
+  if (support.jumps)
+    hull(s, &support);
+  else if (!is_empty)
+    sparse_sums_moved(s->far, s, s->line.up);
   const tensor_format *result = tensor_dtype_format(m->result);
   const tensor_format *accumulate = tensor_dtype_format(m->accumulate);
   double quantum = ldexp(1, result->emin - result->precision + 1);
   if (!m->builtin) quantum += n * ldexp(1, accumulate->emin - accumulate->precision + 2);
   for (int64_t c = 0; c < dv; c++) {
+    theory[c] = 0;
+    if (is_empty && !support.jumps) continue;
     double a = s->a[c] + s->off_a[c], moved = s->far[c] + s->radius[c];
     /* A moves by as much as x does about another center: |v| <= |v - x| + |x|. */
-    double size = a + fabs(s->x[c]) + 2 * moved;
+    double size = support.jumps ? fmax(a, s->loose[c]) : a + fabs(s->x[c]) + 2 * moved;
     theory[c] = (moved + relative * (1 + 2 * relative) * size + quantum) * (1 + 0x1p-20);
     if (!(theory[c] >= 0) || !(relative < 0.25)) theory[c] = INFINITY;
     if (!m->builtin && size * n > ldexp(1, accumulate->emax - 2)) theory[c] = INFINITY;
   }
   return 1;
+}
+
+double sparse_theory_lse(sparse_row_sums *s, const room_machine *m, double lse, double radius) {
+  const sparse_line *line = &s->line;
+  double u_a = m->builtin ? 0x1p-52 : roundoff(m->accumulate), moved = 0;
+  double relative = relative_error(s, m);
+  if (!machine_halves(s, m)) return INFINITY;
+  machine_support support = support_of(s);
+  for (int64_t i = 0; i < line->total; i++)
+    if (may_carry(line, i, &support)) moved = fmax(moved, line->up[i]);
+  if (line->pack->problem->values.lse_base == 2) lse /= EXP64_LOG2E;
+  double logarithm = fabs(lse - line->largest) + 1, size = fabs(lse) + fabs(line->largest) + moved;
+  double bound = moved + relative / (1 - relative) + 4 * u_a * (logarithm + moved) + 2 * u_a * size;
+  bound += roundoff(m->result_lse) * (fabs(lse) + bound);
+  if (line->pack->problem->values.lse_base == 2)
+    bound = 1.5 * bound + 2 * roundoff(m->accumulate) * 1.5 * (fabs(lse) + bound);
+  const tensor_format *result = tensor_dtype_format(m->result_lse);
+  bound += ldexp(1, result->emin - result->precision + 1) + radius;
+  return relative < 0.25 && bound >= 0 ? bound * (1 + 0x1p-20) : INFINITY;
 }

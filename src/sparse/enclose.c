@@ -111,16 +111,14 @@ static double sum_of(const double *x, int64_t n) {
  * them.
  */
 static void drop_idle(sparse_line *line) {
-  double *arrays[] = {line->y, line->e,   line->t,     line->te,
-                      line->w, line->off, line->slope, line->slope_off};
+  double *arrays[] = {line->w, line->off, line->slope, line->slope_off};
   int64_t n = 0;
   for (int64_t i = 0; i < line->count; i++) {
     if (line->w[i] == 0 && line->off[i] == 0 && line->slope[i] == 0 && line->slope_off[i] == 0)
       continue;
-    line->key[n] = line->key[i];
     for (size_t a = 0; a < sizeof arrays / sizeof *arrays; a++)
       arrays[a][n] = arrays[a][i];
-    n++;
+    sparse_line_swap(line, i, n++);
   }
   line->count = n;
 }
@@ -356,6 +354,28 @@ static int is_top(const sparse_line *line) {
   return rule == RULE_TOP_EXP || rule == RULE_TOP_MEAN;
 }
 
+/* Whether arguments that move by edge t may change the keys within (uniform), or leave none or some
+ * where there are some or none (powers). */
+static int is_near(const sparse_line *line, double edge) {
+  sparse_rule rule = line->pack->kernel->rule;
+  int near = 0, sure = 0;
+  for (int64_t i = 0; i < line->count && (rule == RULE_WITHIN || rule == RULE_POWER); i++) {
+    double y = line->y[i], move = (edge * (line->t[i] + line->te[i]) + line->e[i]) * SLACK;
+    near |= fabs(y) <= move;
+    sure |= y > move;
+  }
+  return near && (rule == RULE_WITHIN || !sure);
+}
+
+/* By how much of itself the sum of weights moves at most when arguments move by u t, over u, to
+ * first order. */
+static double relative_move(const sparse_line *line, double least) {
+  double sum = 0;
+  for (int64_t i = 0; i < line->count; i++)
+    sum += (line->slope[i] + line->slope_off[i]) * (line->t[i] + line->te[i]);
+  return sum > 0 ? sum / least : 0;
+}
+
 int sparse_sums_row(sparse_row_sums *s, int64_t row, unsigned want, double edge) {
   sparse_line *line = &s->line;
   s->is_steep = 0;
@@ -364,9 +384,7 @@ int sparse_sums_row(sparse_row_sums *s, int64_t row, unsigned want, double edge)
   s->visible = line->count;
   if (is_top(line) && !line->is_unknown)
     memcpy(s->selection, line->key, (size_t)line->count * sizeof *s->selection);
-  s->is_near = 0;
-  for (int64_t i = 0; line->pack->kernel->rule == RULE_WITHIN && i < line->count; i++)
-    s->is_near |= fabs(line->y[i]) <= (edge * (line->t[i] + line->te[i]) + line->e[i]) * SLACK;
+  s->is_near = is_near(line, edge);
   if (line->is_unknown) return 0;
   if (line->count == 0 || line->is_empty) return 1;
   double least = sparse_line_deviations(line->off, line, line->e);
@@ -375,6 +393,9 @@ int sparse_sums_row(sparse_row_sums *s, int64_t row, unsigned want, double edge)
   slopes(s, want & WANT_CONDITION ? edge : 0);
   s->least = least;
   s->most = (line->sum * (1 + 2 * depth) + off) * SLACK;
+  sparse_rule rule = line->pack->kernel->rule;
+  if (rule == RULE_POWER || rule == RULE_MARGIN)
+    line->reach = fmax(line->reach, relative_move(line, least));
   drop_idle(line);
   element_sums(s);
   if (want & WANT_CONDITION) condition_sums(s, edge, least, s->most);
@@ -445,10 +466,12 @@ static void put_lse(room_cells *cells, int64_t at, const sparse_row_sums *s, uns
   cells->s_hi[at] = (sized * (1 + 2 * depth) + loose * SLACK) / s->least * unit * SLACK;
 }
 
-/* Whether scores that move by edge t may change the selection, as far as double can tell. */
+/* Whether arguments that move by edge t may change the selection or empty the support, as far as
+ * double can tell. */
 static int may_jump(const sparse_row_sums *s, int known) {
   if (is_top(&s->line)) return !known || s->line.cut_low <= s->line.cut_high;
-  return s->line.pack->kernel->rule == RULE_WITHIN && (!known || s->is_near);
+  sparse_rule rule = s->line.pack->kernel->rule;
+  return s->is_near || (!known && (rule == RULE_WITHIN || rule == RULE_POWER));
 }
 
 /* The selection of row `at`, of an output of this width. */
@@ -457,6 +480,20 @@ static void put_indices(int64_t *indices, int64_t width, const sparse_row_sums *
   for (int64_t i = 0; i < width; i++)
     indices[i] = i < count ? s->selection[i] : -1;
   if (s->line.is_unknown && width) indices[0] = INDICES_UNKNOWN;
+}
+
+/* After out and lse, whose scratch it overwrites. */
+static void put_theory(room_block *block, sparse_row_sums *s, int64_t at, unsigned want, int known,
+                       int empty) {
+  double *theory = block->out.theory + at * block->out.width;
+  int bounded = want & WANT_OUT && known && sparse_theory_row(theory, s, block->machine);
+  for (int64_t c = 0; c < block->out.width && want & WANT_OUT && !bounded; c++)
+    theory[c] = INFINITY;
+  if (!(want & WANT_LSE)) return;
+  const room_cells *lse = &block->lse;
+  lse->theory[at] = empty    ? 0
+                    : !known ? INFINITY
+                             : sparse_theory_lse(s, block->machine, lse->x[at], lse->radius[at]);
 }
 
 static void enclose_row(room_block *block, sparse_row_sums *s, int64_t at, unsigned want) {
@@ -471,22 +508,17 @@ static void enclose_row(room_block *block, sparse_row_sums *s, int64_t at, unsig
     empty ? put_empty(&block->out, first + c, problem, OUTPUT_OUT, want)
           : put_unknown(&block->out, first + c, want);
   if (want & WANT_OUT && known && !empty) put_out(&block->out, first, s, want);
-  if (want & WANT_THEORY && want & WANT_OUT) {
-    double *theory = block->out.theory + first;
-    int bounded = known && !empty && sparse_theory_row(theory, s, block->machine);
-    for (int64_t c = 0; c < block->out.width && !bounded; c++)
-      theory[c] = empty ? 0 : INFINITY;
+  if (want & WANT_LSE) {
+    if (empty)
+      put_empty(&block->lse, at, problem, OUTPUT_LSE, want);
+    else if (!known)
+      put_unknown(&block->lse, at, want);
+    else
+      put_lse(&block->lse, at, s, want);
   }
-  if (!(want & WANT_LSE)) return;
-  if (empty)
-    put_empty(&block->lse, at, problem, OUTPUT_LSE, want);
-  else if (!known)
-    put_unknown(&block->lse, at, want);
-  else
-    put_lse(&block->lse, at, s, want);
+  if (want & WANT_THEORY) put_theory(block, s, at, want, known, empty);
 }
 
-/* (Kernels with a log-sum-exp jump and have no machine model.) */
 static void unknown_rows(room_block *block, int64_t width, unsigned want) {
   for (int64_t i = 0; i < block->rows; i++) {
     for (int64_t c = 0; want & WANT_OUT && c < block->out.width; c++) {
@@ -494,6 +526,7 @@ static void unknown_rows(room_block *block, int64_t width, unsigned want) {
       if (want & WANT_THEORY) block->out.theory[i * block->out.width + c] = INFINITY;
     }
     if (want & WANT_LSE) put_unknown(&block->lse, i, want);
+    if (want & WANT_LSE && want & WANT_THEORY) block->lse.theory[i] = INFINITY;
     if (want & WANT_INDICES) block->indices[i * width] = INDICES_UNKNOWN;
     if (block->reach) block->reach[i] = INFINITY;
     if (block->jump) block->jump[i] = 0;

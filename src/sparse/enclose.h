@@ -17,8 +17,8 @@ typedef struct {
   double *off_x;                      /* rounding of x alone */
   double *center, *off_center;        /* c of S for thresholds */
   double *far, *pull, *loose, *chain; /* scratch */
-  int is_near;                        /* uniform: a key may be on either side of the bandwidth */
-  int is_steep;                       /* an infinite slope: nothing is known of S */
+  int is_near;  /* uniform: a key may be on either side of the bandwidth; powers: all may be */
+  int is_steep; /* an infinite slope: nothing is known of S */
   void *memory;
 } sparse_row_sums;
 int sparse_sums_open(sparse_row_sums *sums, const sparse_pack *pack); /* 0: out of memory */
@@ -32,8 +32,11 @@ int sparse_sums_row(sparse_row_sums *sums, int64_t row, unsigned want, double ed
  * moved[dv]; infinite where the weights might all vanish. Overwrites line.off. */
 void sparse_sums_moved(double *moved, sparse_row_sums *sums, const double *half);
 
-/* The a-priori bound of |computed - exact| for out of the row that sparse_sums_row has left; 0: the
- * model admits any result. (bound.c) */
+/* The a-priori bound of |computed - exact| for out of the row that sparse_sums_row has left, one
+ * without weight too (x is 0 then); 0: the model admits any result. (bound.c) */
 int sparse_theory_row(double *theory, sparse_row_sums *sums, const room_machine *machine);
+/* The same of lse (in the base of the problem, within radius); infinite where any will do. */
+double sparse_theory_lse(sparse_row_sums *sums, const room_machine *machine, double lse,
+                         double radius);
 
 #endif

@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Top-k and uniform near a jump: which selections scores make that move by at most edge t_j.
+/* Rows near a jump: which selections scores make that move by at most edge t_j.
  *
  * top-k: a set S of k keys is selected by some such scores iff min over S of (s + edge t) >= max
  * over the others of (s - edge t): raise the ones, lower the others. So a key is in every such S
  * when fewer than k others have s + edge t >= its s - edge t, and in none when at least k others
- * have s - edge t > its s + edge t. uniform: a key may be in or out iff |y| <= edge t. Comparisons
- * that balls of PREC bits leave open count as possible, which only makes the choice wider. */
+ * have s - edge t > its s + edge t. uniform: a key may be in or out iff |y| <= edge t.
+ * Powers [y]_+^r: where no y exceeds edge t all weights can vanish; then those with y + edge t >= 0
+ * reach from 0 to some weight each, so that their values mix in any proportion. Comparisons that
+ * balls of PREC bits leave open count as possible, which only makes the choice wider. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -50,7 +52,8 @@ static void reach_close(reach_row *r) {
 }
 
 static int is_top(const attest_problem *problem) {
-  return sparse_kernel_of(problem)->rule != RULE_WITHIN;
+  sparse_rule rule = sparse_kernel_of(problem)->rule;
+  return rule == RULE_TOP_EXP || rule == RULE_TOP_MEAN;
 }
 
 /* ---- places ---- */
@@ -196,6 +199,10 @@ attest_status sparse_choice(room_choice *choice, const attest_problem *problem,
   }
   if (ready) list_keys(choice, place, before, before + n, &r.row);
   choice->choose = is_top(problem) ? k - choice->fixed_count : -1;
+  choice->mixes = sparse_kernel_of(problem)->rule == RULE_POWER;
+  if (choice->mixes && choice->fixed_count) choice->loose_count = 0; /* the support cannot empty */
+  choice->may_be_empty =
+      choice->choose < 0 && !choice->fixed_count && problem->values.empty_row != EMPTY_ERROR;
   free(place);
   free(before);
   reach_close(&r);
@@ -240,7 +247,8 @@ int sparse_admits(const room_choice *choice, const int64_t *selection, int64_t s
 
 /* Whether sum w (v - level) side < 0 for every selection, side = +-1: fixed keys and the best of
  * the loose ones, each with the weight that helps it most. Then every mean lies on the other side
- * of the level. */
+ * of the level. Keys that mix have weights of which no more is known than that they are >= 0: that
+ * of 1 each decides as well, since only signs count. */
 static int all_beyond(const sparse_weights *w, const room_choice *choice, int64_t component,
                       const arb_t level, int side, double eps_v, double eps_s) {
   int64_t n = w->row.count, loose = 0;
@@ -261,7 +269,7 @@ static int all_beyond(const sparse_weights *w, const room_choice *choice, int64_
     arb_mul(grown, grown, w->t + j, PREC);
     if (!arb_is_positive(term)) arb_neg(grown, grown);
     arb_exp(weight, grown, PREC);
-    arb_mul(weight, weight, w->w + j, PREC);
+    if (!choice->mixes) arb_mul(weight, weight, w->w + j, PREC);
     arb_mul(term, term, weight, PREC);
     double most = enclosure_upper(term);
     if (f < choice->fixed_count && choice->fixed[f] == w->row.key[j]) {
@@ -273,6 +281,11 @@ static int all_beyond(const sparse_weights *w, const room_choice *choice, int64_
   }
   qsort(gain, (size_t)loose, sizeof *gain, compare_upper);
   double size = fabs(total);
+  if (choice->choose < 0 && !choice->fixed_count && loose) {
+    /* Any of them may be alone, or none selected. */
+    total = gain[0];
+    loose = 0;
+  }
   for (int64_t i = 0; i < loose; i++) {
     if (choice->choose < 0 ? gain[i] <= 0 : i >= choice->choose) break;
     total += gain[i];
@@ -298,6 +311,7 @@ int sparse_outside(const room_choice *choice, const attest_problem *problem,
             ? choice->fixed[f++]
             : choice->loose[l++];
   int outside = 0;
+  if (choice->may_be_empty && problem->values.empty_row == EMPTY_ZERO && fabs(got) <= quanta) n = 0;
   if (n && !sparse_weights_select(&w, problem, slice, row, keys, n, 1, PREC, NULL)) {
     arb_t level;
     arb_init(level);

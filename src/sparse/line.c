@@ -230,17 +230,23 @@ static int rank_exactly(ranked *rank, const sparse_line *line, int64_t n) {
   return ready;
 }
 
+void sparse_line_swap(sparse_line *line, int64_t i, int64_t n) {
+  double *arrays[] = {line->y, line->e, line->t, line->te};
+  int64_t key = line->key[n];
+  line->key[n] = line->key[i];
+  line->key[i] = key;
+  for (int a = 0; a < 4; a++) {
+    double x = arrays[a][n];
+    arrays[a][n] = arrays[a][i];
+    arrays[a][i] = x;
+  }
+}
+
 /* Keeps the keys that `kept` marks, in their order. */
 static void keep(sparse_line *line, const unsigned char *kept) {
-  double *arrays[] = {line->y, line->e, line->t, line->te};
   int64_t n = 0;
-  for (int64_t i = 0; i < line->count; i++) {
-    if (!kept[i]) continue;
-    line->key[n] = line->key[i];
-    for (int a = 0; a < 4; a++)
-      arrays[a][n] = arrays[a][i];
-    n++;
-  }
+  for (int64_t i = 0; i < line->count; i++)
+    if (kept[i]) sparse_line_swap(line, i, n++);
   line->count = n;
 }
 
@@ -297,7 +303,7 @@ void sparse_line_arguments(sparse_line *line, int64_t row, double edge) {
   sparse_constant factor, shift;
   int64_t lo, hi;
   line->row = row;
-  line->count = line->is_unknown = line->is_empty = 0;
+  line->count = line->total = line->is_unknown = line->is_empty = 0;
   line->common = line->residual = line->reach = 0;
   line->cut_low = INFINITY;
   line->cut_high = -INFINITY;
@@ -318,6 +324,7 @@ void sparse_line_arguments(sparse_line *line, int64_t row, double edge) {
     line->reach = fmax(line->reach, x.t + x.te);
   }
   sparse_rule rule = pack->kernel->rule;
+  line->total = line->count;
   if (line->is_unknown) return;
   if (rule == RULE_MARGIN) below_largest(line);
   if (rule == RULE_TOP_EXP || rule == RULE_TOP_MEAN) select_top(line, edge);

@@ -69,6 +69,8 @@ double sparse_threshold(const double *gap, int64_t n, double r);
 typedef struct {
   const sparse_pack *pack;
   int64_t row, count;
+  int64_t total; /* of all visible keys: those that were dropped stand behind the others, in no
+                    order, with key, y, e, t, te */
   int64_t *key;
   double *y, *e, *t, *te, *w;
   double *dot, *size, *query, *plain;   /* scratch of line.c */
@@ -87,6 +89,8 @@ void sparse_line_close(sparse_line *line);
 
 /* key, y, e, t, te, reach of one row; then what top-k does not select is dropped. */
 void sparse_line_arguments(sparse_line *line, int64_t row, double edge);
+/* Two keys change places: key, y, e, t, te. */
+void sparse_line_swap(sparse_line *line, int64_t i, int64_t n);
 /* w, and the scalars. Thresholds: y becomes the argument, e its total error. */
 void sparse_line_weights(sparse_line *line);
 /* off[i] >= |w' - w[i]| for every weight w' that the row may have when the argument of each key

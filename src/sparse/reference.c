@@ -278,20 +278,21 @@ static void row_out(room_balls *balls, const sparse_weights *w, unsigned want) {
   slong prec = w->prec;
   arb_ptr v = _arb_vec_init(n);
   condition k;
-  if (want & WANT_CONDITION) condition_init(&k, w, balls->edge);
+  int with_s = want & WANT_CONDITION && !balls->weights;
+  if (with_s) condition_init(&k, w, balls->edge);
   for (int64_t c = 0; c < balls->width; c++) {
     load_component(v, w, c);
     arb_dot(balls->x + c, NULL, 0, w->w, 1, v, 1, n, prec);
     arb_div(balls->x + c, balls->x + c, w->sum, prec);
     if (alone >= 0) arb_set(balls->x + c, v + alone);
     if (!(want & WANT_CONDITION)) continue;
-    component_sensitivity(balls->s + c, &k, v, balls->x + c, w);
+    if (with_s) component_sensitivity(balls->s + c, &k, v, balls->x + c, w);
     for (int64_t j = 0; j < n; j++)
       arb_abs(v + j, v + j);
     arb_dot(balls->a + c, NULL, 0, w->w, 1, v, 1, n, prec);
     arb_div(balls->a + c, balls->a + c, w->sum, prec);
   }
-  if (want & WANT_CONDITION) condition_clear(&k, n);
+  if (with_s) condition_clear(&k, n);
   _arb_vec_clear(v, n);
 }
 
@@ -348,11 +349,14 @@ attest_status sparse_ball(room_balls *balls, const attest_problem *problem,
   free(value);
   if (kind < 0) return softmax_empty_row_trouble(slice, row, error);
   if (kind == 0) return ATTEST_OK;
+  if (balls->selection && balls->selected == 0)
+    return empty_support(balls, &problem->values, slice, row, error);
   sparse_weights w;
   attest_status status =
       sparse_weights_select(&w, problem, slice, row, balls->selection, balls->selected,
                             (want & WANT_CONDITION) != 0, prec, error);
   if (status) return status;
+  if (balls->weights) sparse_weights_replace(&w, balls->weights);
   if (w.is_empty)
     status = empty_support(balls, &problem->values, slice, row, error);
   else if (output == OUTPUT_LSE)

@@ -28,18 +28,20 @@ const sparse_kernel *sparse_kernel_of(const attest_problem *problem) {
   .rows = sparse_enclose_rows, .close = sparse_enclose_close, .ball = sparse_ball,                 \
   .linear_zero = sparse_linear_zero, .backward_explicit = sparse_backward_explicit,                \
   .kernel = sparse_run_kernel
+#define MODELLED(title) ROOM(title), .machine = sparse_machine
 #define CONTINUOUS(title)                                                                          \
-  { ROOM(title), .machine = sparse_machine }
+  { MODELLED(title) }
+#define CHOOSING(title)                                                                            \
+  MODELLED(title), .choice = sparse_choice, .admits = sparse_admits, .outside = sparse_outside
 #define SELECTING(title)                                                                           \
-  { ROOM(title), .choice = sparse_choice, .admits = sparse_admits, .outside = sparse_outside }
+  { CHOOSING(title) }
 #define RANKING(title)                                                                             \
-  {                                                                                                \
-    ROOM(title), .choice = sparse_choice, .admits = sparse_admits, .outside = sparse_outside,      \
-                 .select = sparse_select, .misselection = sparse_misselection                      \
-  }
+  { CHOOSING(title), .select = sparse_select, .misselection = sparse_misselection }
+#define EMPTYING(title)                                                                            \
+  { CHOOSING(title), .mix = sparse_mix }
 const problem_room sparse_rooms[SPARSE_KERNELS] = {
-    CONTINUOUS("gaussian"),  CONTINUOUS("epanechnikov"), CONTINUOUS("biweight"),
-    CONTINUOUS("triweight"), SELECTING("uniform"),       CONTINUOUS("sparsemax"),
-    CONTINUOUS("entmax"),    CONTINUOUS("normrelu"),     CONTINUOUS("relumax"),
+    CONTINUOUS("gaussian"),  EMPTYING("epanechnikov"), EMPTYING("biweight"),
+    EMPTYING("triweight"),   SELECTING("uniform"),     CONTINUOUS("sparsemax"),
+    CONTINUOUS("entmax"),    EMPTYING("normrelu"),     CONTINUOUS("relumax"),
     RANKING("topk-softmax"), RANKING("topk-uniform"),
 };

@@ -65,7 +65,10 @@ room_machine sparse_machine(attest_dtype dtype);
 /* ---- kernel.c ---- */
 attest_status sparse_run_kernel(attest_tensor *out, attest_tensor *lse,
                                 const attest_problem *problem, attest_error *error);
-/* ---- jump.c (top-k and uniform) ---- */
+/* ---- mix.c ---- */
+int sparse_mix(double *weights, const room_choice *choice, const problem_slice *slice,
+               const double *got);
+/* ---- jump.c (top-k, uniform, powers whose support can empty) ---- */
 attest_status sparse_choice(room_choice *choice, const attest_problem *problem,
                             const problem_slice *slice, int64_t row, double edge,
                             attest_error *error);

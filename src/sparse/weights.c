@@ -361,6 +361,15 @@ attest_status sparse_weights_select(sparse_weights *w, const attest_problem *pro
   return ATTEST_OK;
 }
 
+void sparse_weights_replace(sparse_weights *w, const double *weights) {
+  arb_zero(w->sum);
+  for (int64_t j = 0; j < w->row.count; j++) {
+    arb_set_d(w->w + j, weights[j]);
+    arb_add(w->sum, w->sum, w->w + j, w->prec);
+  }
+  w->is_empty = 0;
+}
+
 void sparse_weights_clear(sparse_weights *w) {
   int64_t n = w->row.capacity;
   _arb_vec_clear(w->y, n);

@@ -44,6 +44,8 @@ attest_status sparse_weights_select(sparse_weights *w, const attest_problem *pro
                                     const problem_slice *slice, int64_t row,
                                     const int64_t *selection, int64_t selected, int with_t,
                                     slong prec, attest_error *error);
+/* Other weights in their place, not all of them 0. */
+void sparse_weights_replace(sparse_weights *w, const double *weights);
 void sparse_weights_clear(sparse_weights *w);
 
 #endif

@@ -1,0 +1,202 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* Rows whose support may empty, or whose selection may change, under a perturbation within the
+ * bound: what explains them is certified, what nothing explains refuted, and a key that is surely
+ * there ends the leniency. The same for declared machine models. */
+#include <math.h>
+
+#include "../../src/certify/certify.h"
+#include "fixture_sparse.h"
+
+enum { DV = 2, KEYS_MAX = 3 };
+
+/* One query, keys on a line, d = 1. Distance kernels: q = 0, h = 1, y = 1 - k^2. normrelu: q = 1,
+ * scale 1, h = 1, y = 2 k - 1. */
+typedef struct {
+  const char *what, *kernel, *empty;
+  int keys;
+  float k[KEYS_MAX], v[KEYS_MAX][DV], got[DV];
+  attest_verdict verdict;
+  int ill_posed;
+} edge_row;
+
+#define IN (1 - 0x1p-22f)  /* y near 2^-21, at most 2^-19 of reach for distances */
+#define OUT (1 + 0x1p-22f) /* y near -2^-21 */
+#define HALF_IN (0.5f + 0x1p-22f)
+#define HALF_OUT (0.5f - 0x1p-22f)
+#define CERTIFIED ATTEST_CERTIFIED
+#define REFUTED ATTEST_REFUTED
+#define UNDECIDED ATTEST_UNDECIDED
+
+static const edge_row rows[] = {
+    {"its value", "epanechnikov", "zero", 1, {IN}, {{3, 5}}, {3, 5}, CERTIFIED, 1},
+    {"empty", "epanechnikov", "zero", 1, {IN}, {{3, 5}}, {0, 0}, CERTIFIED, 1},
+    {"half of it", "epanechnikov", "zero", 1, {IN}, {{3, 5}}, {1.5f, 2.5f}, REFUTED, 1},
+    {"half empty", "epanechnikov", "zero", 1, {IN}, {{3, 5}}, {3, 0}, UNDECIDED, 1},
+    {"another value", "epanechnikov", "zero", 1, {IN}, {{3, 5}}, {3, 5.1f}, REFUTED, 1},
+    {"nan", "epanechnikov", "nan", 1, {IN}, {{3, 5}}, {NAN, NAN}, CERTIFIED, 1},
+    {"nan under zero", "epanechnikov", "zero", 1, {IN}, {{3, 5}}, {NAN, NAN}, REFUTED, 1},
+    {"zero under nan", "epanechnikov", "nan", 1, {IN}, {{3, 5}}, {0, 0}, REFUTED, 1},
+    {"outside: empty", "epanechnikov", "zero", 1, {OUT}, {{3, 5}}, {0, 0}, CERTIFIED, 1},
+    {"outside: its value", "epanechnikov", "zero", 1, {OUT}, {{3, 5}}, {3, 5}, CERTIFIED, 1},
+    {"outside: nan", "epanechnikov", "nan", 1, {OUT}, {{3, 5}}, {NAN, NAN}, CERTIFIED, 1},
+    {"outside: its value", "epanechnikov", "nan", 1, {OUT}, {{3, 5}}, {3, 5}, CERTIFIED, 1},
+    {"outside: another", "triweight", "nan", 1, {OUT}, {{3, 5}}, {4, 5}, REFUTED, 1},
+    {"far outside: its value", "biweight", "zero", 1, {1.25f}, {{3, 5}}, {3, 5}, REFUTED, 0},
+    {"a third and two",
+     "epanechnikov",
+     "zero",
+     2,
+     {IN, OUT},
+     {{1, 0}, {0, 1}},
+     {0.25f, 0.75f},
+     CERTIFIED,
+     1},
+    {"three of them",
+     "biweight",
+     "zero",
+     3,
+     {IN, OUT, OUT},
+     {{1, 0}, {0, 1}, {0, 0}},
+     {0.25f, 0.25f},
+     CERTIFIED,
+     1},
+    {"no mixture", "biweight", "zero", 2, {IN, OUT}, {{1, 0}, {0, 1}}, {0.5f, 0.75f}, UNDECIDED, 1},
+    {"beyond", "biweight", "zero", 2, {IN, OUT}, {{1, 0}, {0, 1}}, {0.5f, 1.25f}, REFUTED, 1},
+    {"a sure key: empty",
+     "epanechnikov",
+     "zero",
+     2,
+     {IN, 0.5f},
+     {{1, 0}, {0, 1}},
+     {0, 0},
+     REFUTED,
+     0},
+    {"a sure key: its value",
+     "epanechnikov",
+     "zero",
+     2,
+     {IN, 0.5f},
+     {{1, 0}, {0, 1}},
+     {0, 1},
+     CERTIFIED,
+     0},
+    {"relu: empty", "normrelu", "zero", 1, {HALF_IN}, {{3, 5}}, {0, 0}, CERTIFIED, 1},
+    {"relu outside: its value", "normrelu", "zero", 1, {HALF_OUT}, {{3, 5}}, {3, 5}, CERTIFIED, 1},
+    {"relu outside: half", "normrelu", "zero", 1, {HALF_OUT}, {{3, 5}}, {1.5f, 2.5f}, REFUTED, 1},
+    {"relu: a sure key", "normrelu", "zero", 1, {0.625f}, {{3, 5}}, {0, 0}, REFUTED, 0},
+    {"uniform: its value", "uniform", "zero", 1, {1}, {{3, 5}}, {3, 5}, CERTIFIED, 1},
+    {"uniform: empty", "uniform", "zero", 1, {1}, {{3, 5}}, {0, 0}, CERTIFIED, 1},
+    {"uniform: half", "uniform", "zero", 1, {1}, {{3, 5}}, {1.5f, 2.5f}, REFUTED, 1},
+    {"uniform: nan", "uniform", "nan", 1, {1}, {{3, 5}}, {NAN, NAN}, CERTIFIED, 1},
+    {"uniform: one of two", "uniform", "zero", 2, {1, OUT}, {{3, 5}, {1, 1}}, {1, 1}, CERTIFIED, 1},
+    {"uniform: neither", "uniform", "zero", 2, {1, OUT}, {{3, 5}, {1, 1}}, {0.5f, 1}, REFUTED, 1},
+    {"uniform: far", "uniform", "zero", 1, {0.75f}, {{3, 5}}, {0, 0}, REFUTED, 0},
+};
+
+/* The problem of a row, its arrays the caller's. */
+static attest_problem *problem_of(const edge_row *r, float *q, float *k, float *v, float *out) {
+  attest_error error;
+  attest_problem *problem = attest_problem_new(r->kernel, &error);
+  int is_score = !strcmp(r->kernel, "normrelu");
+  const char *names[] = {"q", "k", "v"};
+  float *data[] = {q, k, v};
+  int64_t shapes[3][2] = {{1, 1}, {r->keys, 1}, {r->keys, DV}};
+  ck_assert_msg(!attest_problem_set(problem, "empty-row", r->empty, &error) &&
+                    (!is_score || !attest_problem_set(problem, "scale", "1", &error)),
+                "%s", error.message);
+  q[0] = is_score ? 1 : 0;
+  memcpy(k, r->k, sizeof r->k);
+  memcpy(v, r->v, sizeof r->v);
+  memcpy(out, r->got, sizeof r->got);
+  for (int i = 0; i < 3; i++) {
+    attest_tensor t = attest_tensor_of(data[i], ATTEST_FLOAT32, 2, shapes[i]);
+    ck_assert_msg(!attest_problem_input(problem, names[i], &t, &error), "%s", error.message);
+  }
+  attest_tensor t = attest_tensor_of(out, ATTEST_FLOAT32, 2, (int64_t[]){1, DV});
+  ck_assert_msg(!attest_problem_output(problem, "out", &t, &error), "%s", error.message);
+  return problem;
+}
+
+START_TEST(rows_that_may_empty_have_their_verdict) {
+  const edge_row *r = &rows[_i];
+  float q[1], k[KEYS_MAX], v[KEYS_MAX * DV], out[DV];
+  attest_error error;
+  attest_problem *problem = problem_of(r, q, k, v, out);
+  attest_certificate *c = attest_check(problem, NULL, &error);
+  ck_assert_msg(c != NULL, "%s", error.message);
+  const char *text = attest_certificate_text(c);
+  ck_assert_msg(attest_certificate_verdict(c) == r->verdict, "%s, %s: %s", r->kernel, r->what,
+                text);
+  ck_assert_msg(!strstr(text, "ill-posed-rows=1") == !r->ill_posed, "%s, %s: %s", r->kernel,
+                r->what, text);
+  attest_certificate_free(c);
+  attest_problem_free(problem);
+}
+END_TEST
+
+/* ---- machine models ---- */
+
+static attest_verdict under_model(const attest_problem *problem, const char *arithmetic) {
+  attest_error error;
+  certify_bounds bounds = {0, NULL};
+  certify_case result;
+  room_machine machine;
+  ck_assert(!problem_resolve((attest_problem *)problem, &error));
+  ck_assert(!certify_machine_parse(&machine, problem->kernel->name, arithmetic, &error));
+  certify_machine_returns(&machine, problem);
+  ck_assert(!certify_bounds_add(&bounds, "theory", &error));
+  certify_subject subject = {"subject", problem, &bounds, &machine};
+  certify_options options = {.name = "model"};
+  ck_assert_msg(!certify_run(&result, &subject, 1, &options, &error), "%s", error.message);
+  attest_verdict verdict = certify_case_verdict(&result);
+  certify_case_clear(&result);
+  certify_bounds_clear(&bounds);
+  return verdict;
+}
+
+#define SINGLE "products=float32,weights=float32,accumulate=float32"
+#define DOUBLE "products=float64,weights=float64,accumulate=float64"
+
+/* Results that float32 scores explain, and float64 scores do not; and what neither does. */
+START_TEST(models_explain_what_their_rounding_does) {
+  static const struct {
+    edge_row row;
+    attest_verdict single, twice;
+  } cases[] = {
+      {{"", "epanechnikov", "zero", 1, {1 + 0x1p-23f}, {{3, 5}}, {3, 5}, 0, 0}, CERTIFIED, REFUTED},
+      {{"", "epanechnikov", "zero", 1, {1 - 0x1p-24f}, {{3, 5}}, {0, 0}, 0, 0}, CERTIFIED, REFUTED},
+      {{"", "epanechnikov", "zero", 1, {1.25f}, {{3, 5}}, {3, 5}, 0, 0}, REFUTED, REFUTED},
+      {{"", "epanechnikov", "zero", 1, {1.25f}, {{3, 5}}, {0, 0}, 0, 0}, CERTIFIED, CERTIFIED},
+      {{"", "uniform", "zero", 1, {1 + 0x1p-23f}, {{3, 5}}, {3, 5}, 0, 0}, CERTIFIED, REFUTED},
+      {{"", "uniform", "zero", 1, {1 - 0x1p-24f}, {{3, 5}}, {0, 0}, 0, 0}, CERTIFIED, REFUTED},
+      {{"", "uniform", "zero", 1, {0.5f}, {{3, 5}}, {3, 4}, 0, 0}, REFUTED, REFUTED},
+      {{"", "topk-uniform", "zero", 2, {1, 1 - 0x1p-24f}, {{3, 5}, {4, 7}}, {4, 7}, 0, 0},
+       CERTIFIED,
+       REFUTED},
+      {{"", "topk-softmax", "zero", 2, {1, 1 - 0x1p-24f}, {{3, 5}, {4, 7}}, {4, 7}, 0, 0},
+       CERTIFIED,
+       REFUTED},
+      {{"", "topk-softmax", "zero", 2, {1, 1 - 0x1p-24f}, {{3, 5}, {4, 7}}, {4, 9}, 0, 0},
+       REFUTED,
+       REFUTED},
+      {{"", "topk-uniform", "zero", 2, {1, 0.5f}, {{3, 5}, {4, 7}}, {4, 7}, 0, 0},
+       REFUTED,
+       REFUTED},
+  };
+  float q[1], k[KEYS_MAX], v[KEYS_MAX * DV], out[DV];
+  attest_problem *problem = problem_of(&cases[_i].row, q, k, v, out);
+  if (!strncmp(cases[_i].row.kernel, "topk", 4)) q[0] = 1;
+  attest_verdict single = under_model(problem, SINGLE), twice = under_model(problem, DOUBLE);
+  ck_assert_msg(single == cases[_i].single, "float32: verdict %d", (int)single);
+  ck_assert_msg(twice == cases[_i].twice, "float64: verdict %d", (int)twice);
+  attest_problem_free(problem);
+}
+END_TEST
+enum { MODEL_CASES = 11 };
+
+void test_sparse_edges(Suite *suite) {
+  TCase *tc = tcase_create("sparse_edges");
+  tcase_add_loop_test(tc, rows_that_may_empty_have_their_verdict, 0, sizeof rows / sizeof *rows);
+  tcase_add_loop_test(tc, models_explain_what_their_rounding_does, 0, MODEL_CASES);
+  suite_add_tcase(suite, tc);
+}
