@@ -54,7 +54,7 @@ isa_baseline = -O3
 isa_avx2 = -O3 -mavx2 -mfma -mf16c
 isa_avx512 = $(isa_avx2) -mavx512f -mavx512vl -mavx512dq -mavx512bw -mprefer-vector-width=512
 
-LIB_SOURCES = $(filter-out $(ISA_SOURCES),\
+LIB_SOURCES = $(filter-out $(ISA_SOURCES) $(MUTANTS_MAIN),\
   $(foreach r,$(filter-out verbs,$(ROOMS)),$(wildcard src/$(r)/*.c)))
 CMD_SOURCES = src/main.c $(wildcard src/verbs/*.c)
 TEST_SOURCES = tests/runner.c $(foreach r,$(ROOMS),$(wildcard tests/$(r)/test_*.c))
@@ -65,6 +65,19 @@ obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
 isa_obj = $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,\
   $(foreach r,$(ROOMS),$(filter src/$(r)/%,$(ISA_SOURCES)))))
 LIB_OBJECTS = $(call obj,$(LIB_SOURCES)) $(isa_obj)
+
+# The mutants of `attest selftest`: sources that mutants.txt changes are compiled once more, changed
+# (mutate.awk), beside links to all others, and joined with the library's other objects into one
+# object that shows a single symbol (mutants.h). The library itself holds none of it.
+MUTANTS = $(BUILD)/mutants
+MUTANTS_MAIN = src/certify/mutants.c
+MUTANTS_TABLE = src/certify/mutants.txt
+MUTATED := $(sort $(shell sed -n 's/^file //p' $(MUTANTS_TABLE)))
+MUTATED_UNITS := $(sort $(filter %.c,$(MUTATED)) $(shell sed -n 's/^unit [^ ]* //p' $(MUTANTS_TABLE)))
+mutated_stem = $(filter $(patsubst %.c,$(BUILD)/src/%.o,$(MUTATED_UNITS)) \
+  $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/src/%.$(i).o,$(MUTATED_UNITS))),$(1))
+MUTANT_OBJECTS = $(patsubst $(BUILD)/src/%,$(MUTANTS)/src/%,$(call mutated_stem,$(LIB_OBJECTS))) \
+  $(filter-out $(call mutated_stem,$(LIB_OBJECTS)),$(LIB_OBJECTS))
 
 # ---- goals -----------------------------------------------------------------------------------
 .PHONY: all deps deps-clang deps-peers deps-proofs certify check unit command bench install uninstall
@@ -135,15 +148,16 @@ $(BUILD)/headers: $(BUILD)/flags
 	  { echo "headers of FLINT, MPFR, GMP, FFTW, Jansson, libyaml, libzip, Nettle or SQLite are missing: run \`make deps\`" >&2; exit 1; }
 	@touch $@
 
-# $(call compile,ISA): ISA is empty for ordinary sources.
+# $(call compile,ISA,SOURCE,FLAGS): ISA is empty for ordinary sources, SOURCE where it is the first
+# prerequisite.
 define compile
 	@mkdir -p $(@D)
-	$(call quiet,CC,$< $(1))$(CC) $(ALL_CFLAGS) $(if $(1),$(isa_$(1)) -DATTEST_ISA=$(1)) \
-	  -MMD -MP -c -o $@ $<
+	$(call quiet,CC,$(or $(2),$<) $(1))$(CC) $(ALL_CFLAGS) \
+	  $(if $(1),$(isa_$(1)) -DATTEST_ISA=$(1)) $(3) -MMD -MP -c -o $@ $(or $(2),$<)
 endef
 
 define isa_rule
-$(BUILD)/%.$(1).o: %.c $(BUILD)/headers
+$(BUILD)/src/%.$(1).o: src/%.c $(BUILD)/headers
 	$$(call compile,$(1))
 endef
 $(foreach i,$(ISAS),$(eval $(call isa_rule,$(i))))
@@ -159,7 +173,37 @@ $(BUILD)/libattest.a: $(LIB_OBJECTS) $(BUILD)/objects
 	@rm -f $@
 	$(call quiet,AR,$@)ar rcs $@ $(LIB_OBJECTS)
 
-$(BUILD)/attest: $(call obj,$(CMD_SOURCES)) $(BUILD)/libattest.a
+# Links to all sources; the changed ones replace theirs when their text changes.
+$(MUTANTS)/tree: FORCE
+	+@mkdir -p $(@D); files='$(wildcard src/*.h src/*/*.[ch])'; \
+	  printf '%s\n' "$$files" | cmp -s - $@ || { rm -rf $(MUTANTS)/src && cp -rs $(CURDIR)/src $(MUTANTS)/ && \
+	  printf '%s\n' "$$files" >$@; }
+
+$(MUTANTS)/changed: $(MUTANTS_TABLE) src/certify/mutate.awk $(addprefix src/,$(MUTATED)) $(MUTANTS)/tree
+	@rm -rf $(MUTANTS)/new
+	@mkdir -p $(MUTANTS)/new
+	@awk -v out=$(MUTANTS) -f src/certify/mutate.awk $(MUTANTS_TABLE)
+	@cd $(MUTANTS)/new && for f in list.h $(addprefix src/,$(MUTATED)); do \
+	  cmp -s $$f ../$$f && [ ! -L ../$$f ] || mv -f $$f ../$$f || exit 1; done
+	@touch $@
+
+$(MUTANTS)/src/%.o: $(MUTANTS)/changed $(BUILD)/headers
+	$(call compile,,$(MUTANTS)/src/$*.c,-w -include src/certify/mutation.h)
+
+define mutated_isa_rule
+$(MUTANTS)/src/%.$(1).o: $(MUTANTS)/changed $(BUILD)/headers
+	$$(call compile,$(1),$(MUTANTS)/src/$$*.c,-w -include src/certify/mutation.h)
+endef
+$(foreach i,$(ISAS),$(eval $(call mutated_isa_rule,$(i))))
+
+$(call obj,$(MUTANTS_MAIN)): $(MUTANTS)/changed $(BUILD)/headers
+	$(call compile,,$(MUTANTS_MAIN),-I$(MUTANTS))
+
+$(MUTANTS)/mutants.o: $(MUTANT_OBJECTS) $(call obj,$(MUTANTS_MAIN)) $(BUILD)/objects
+	$(call quiet,LINK,$@)ld -r -o $@.all $(filter %.o,$^) && \
+	  objcopy --keep-global-symbol=certify_mutants --strip-debug $@.all $@ && rm $@.all
+
+$(BUILD)/attest: $(call obj,$(CMD_SOURCES)) $(MUTANTS)/mutants.o $(BUILD)/libattest.a
 	$(call quiet,LINK,$@)$(LINK) $(LDLIBS)
 
 test_name = $(patsubst test_%,%,$(basename $(notdir $(1))))
@@ -172,7 +216,7 @@ $(BUILD)/tests/runner.o: $(BUILD)/tests/suites.h
 $(BUILD)/run-tests: $(call obj,$(TEST_SOURCES) $(TEST_SUPPORT)) $(BUILD)/libattest.a
 	$(call quiet,LINK,$@)$(LINK) $(LDLIBS) $(CHECK_LIBS)
 
--include $(patsubst %.o,%.d,$(LIB_OBJECTS) \
+-include $(patsubst %.o,%.d,$(LIB_OBJECTS) $(MUTANT_OBJECTS) $(call obj,$(MUTANTS_MAIN)) \
   $(call obj,$(CMD_SOURCES) $(TEST_SOURCES) $(TEST_SUPPORT)))
 
 # ---- fuzzing ---------------------------------------------------------------------------------

@@ -201,14 +201,6 @@ int64_t builtin_pairs(const builtin_suite *suite) {
 
 /* ---- running ---- */
 
-/* What one kernel returns, and what is asked of it. */
-typedef struct {
-  attest_problem problem; /* shallow: shares everything but the outputs */
-  room_machine machine;
-  char name[64];
-  void *data[OUTPUT_COUNT];
-} built_subject;
-
 static attest_status output_of(attest_tensor *t, void **data, const attest_problem *problem,
                                int output, attest_dtype dtype, attest_error *error) {
   int ndim;
@@ -219,9 +211,9 @@ static attest_status output_of(attest_tensor *t, void **data, const attest_probl
   return t->data ? ATTEST_OK : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
 }
 
-static attest_status run_kernel(built_subject *s, const problem_room *room,
-                                const attest_problem *problem, attest_dtype dtype,
-                                attest_error *error) {
+attest_status builtin_kernel_prepare(builtin_kernel *s, const problem_room *room,
+                                     const attest_problem *problem, attest_dtype dtype,
+                                     attest_error *error) {
   s->problem = *problem;
   if (room->machine) s->machine = room->machine(dtype);
   snprintf(s->name, sizeof s->name, "%s.%s", room->name, tensor_dtype_name(dtype));
@@ -233,8 +225,19 @@ static attest_status run_kernel(built_subject *s, const problem_room *room,
     attest_dtype type = output == OUTPUT_INDICES ? ATTEST_INT32 : dtype;
     if (has) status = output_of(&outputs[output], &s->data[output], problem, output, type, error);
   }
-  return status ? status
-                : room->kernel(&outputs[OUTPUT_OUT], &outputs[OUTPUT_LSE], &s->problem, error);
+  return status;
+}
+
+attest_status builtin_kernel_compute(builtin_kernel *s, const problem_room *room,
+                                     attest_error *error) {
+  attest_tensor *outputs = s->problem.output;
+  return room->kernel(&outputs[OUTPUT_OUT], &outputs[OUTPUT_LSE], &s->problem, error);
+}
+
+void builtin_kernel_clear(builtin_kernel *s) {
+  for (int output = 0; output < OUTPUT_COUNT; output++)
+    free(s->data[output]);
+  memset(s, 0, sizeof *s);
 }
 
 static attest_status add_inputs(certify_case *result, const builtin_suite *suite,
@@ -251,8 +254,9 @@ static attest_status add_inputs(certify_case *result, const builtin_suite *suite
   return status;
 }
 
-static attest_status run_subjects(certify_case *result, const builtin_case *c, built_subject *built,
-                                  const certify_options *options, attest_error *error) {
+static attest_status run_subjects(certify_case *result, const builtin_case *c,
+                                  builtin_kernel *built, const certify_options *options,
+                                  attest_error *error) {
   static const attest_dtype dtypes[2] = {ATTEST_FLOAT32, ATTEST_FLOAT64};
   const problem_room *room = certify_room(c->problem->kernel->name);
   certify_bounds bounds[2] = {{0, NULL}, {0, NULL}};
@@ -264,7 +268,8 @@ static attest_status run_subjects(certify_case *result, const builtin_case *c, b
     const char *texts[] = {"backward<=16", room->machine ? "theory" : NULL, c->bound[i]};
     for (int b = 0; b < 3 && !status; b++)
       if (texts[b]) status = certify_bounds_add(&bounds[i], texts[b], error);
-    if (!status) status = run_kernel(&built[i], room, c->problem, dtypes[i], error);
+    if (!status) status = builtin_kernel_prepare(&built[i], room, c->problem, dtypes[i], error);
+    if (!status) status = builtin_kernel_compute(&built[i], room, error);
     subjects[i] =
         (certify_subject){built[i].name, &built[i].problem, &bounds[i], &built[i].machine};
   }
@@ -277,14 +282,13 @@ static attest_status run_subjects(certify_case *result, const builtin_case *c, b
 attest_status builtin_run(certify_case *result, const builtin_suite *suite, size_t i,
                           const certify_options *options, attest_error *error) {
   const builtin_case *c = &suite->cases[i];
-  built_subject *built = calloc(2, sizeof *built);
+  builtin_kernel *built = calloc(2, sizeof *built);
   memset(result, 0, sizeof *result);
   if (!built) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   attest_status status = run_subjects(result, c, built, options, error);
   if (!status) status = add_inputs(result, suite, c, error);
   for (int k = 0; k < 2; k++)
-    for (int output = 0; output < OUTPUT_COUNT; output++)
-      free(built[k].data[output]);
+    builtin_kernel_clear(&built[k]);
   free(built);
   return status;
 }

@@ -19,4 +19,21 @@ int64_t builtin_pairs(const builtin_suite *suite);              /* of all cases:
 attest_status builtin_run(certify_case *result, const builtin_suite *suite, size_t i,
                           const certify_options *options, attest_error *error);
 
+/* ---- one kernel on one problem ---- */
+
+typedef struct {
+  attest_problem problem; /* shallow: shares everything but the outputs */
+  room_machine machine;
+  char name[64];            /* "softmax.float32" */
+  void *data[OUTPUT_COUNT]; /* of the outputs, zero at first */
+} builtin_kernel;
+
+/* Room for every output that the kernel has. To be cleared in any case. */
+attest_status builtin_kernel_prepare(builtin_kernel *kernel, const problem_room *room,
+                                     const attest_problem *problem, attest_dtype dtype,
+                                     attest_error *error);
+attest_status builtin_kernel_compute(builtin_kernel *kernel, const problem_room *room,
+                                     attest_error *error);
+void builtin_kernel_clear(builtin_kernel *kernel);
+
 #endif

@@ -9,39 +9,6 @@
 
 #include "generate.h"
 
-/* How q, k, v are filled. */
-typedef enum {
-  FILL_NORMAL,     /* sums of uniform numbers: about unit normal */
-  FILL_TIES,       /* all keys are the same: every weight is 1/n */
-  FILL_DOMINANT,   /* one key far above the others */
-  FILL_STEEP,      /* scores up to +-1e4 */
-  FILL_DENORMAL,   /* values among the subnormals of float32 */
-  FILL_HUGE,       /* values near the largest float32 */
-  FILL_CANCEL,     /* values +-c on pairs of equal keys: exact zeros and near ones */
-  FILL_DUPLICATES, /* every key three times with different values */
-  FILL_OPPOSITE,   /* keys in pairs of nearly opposite sign: sums of odd weights nearly cancel */
-  FILL_VANISHING,  /* the same with exactly opposite ones: under degree 1 or identity features */
-  FILL_UNIT        /* queries and keys of unit norm */
-} fill;
-
-enum {
-  WITH_BIAS = 1,
-  WITH_MASK = 2, /* row 1 sees nothing */
-  WITH_SLOPES = 4,
-  WITH_SINKS = 8,
-  WITH_LENGTHS = 16, /* packed: three sequences, one of them empty */
-  WITH_STATE = 32,   /* an initial state */
-  WITH_WEIGHTS = 64, /* weights of toeplitz, every third element zero */
-};
-
-typedef struct {
-  const char *kernel, *name;
-  fill fill;
-  int64_t heads_q, heads_k, nq, nk, d, dv;
-  const char *params; /* "causal=top-left window=3,0" */
-  unsigned with;
-} synthetic_case;
-
 static const synthetic_case cases[] = {
     {"softmax", "normal", FILL_NORMAL, 2, 2, 33, 33, 16, 16, "", 0},
     {"softmax", "causal", FILL_NORMAL, 2, 1, 40, 40, 8, 12, "causal=top-left", 0},
@@ -179,6 +146,12 @@ static void shape_head(const synthetic_case *c, float *k, float *v, uint64_t *st
         key[a] *= 12;
       else if (c->fill == FILL_STEEP)
         key[a] *= 1200;
+      else if (c->fill == FILL_GIANT)
+        key[a] *= 0x1p30f;
+      else if (c->fill == FILL_LOW)
+        key[a] -= 64;
+      else if (c->fill == FILL_RISING)
+        key[a] += (float)j / 32;
     for (int64_t a = 0; a < c->dv; a++)
       if (c->fill == FILL_DENORMAL)
         value[a] = (float)(generate_uniform(state) * 0x1p-128);
@@ -190,6 +163,8 @@ static void shape_head(const synthetic_case *c, float *k, float *v, uint64_t *st
 }
 
 /* ---- tensors ---- */
+
+enum { HIDDEN_KEYS = 4 };
 
 /* Tensors one after the other in one block. */
 typedef struct {
@@ -219,12 +194,20 @@ static attest_status add_qkv(attest_problem *p, arena *a, const synthetic_case *
   fill_normal(q, q_count, state);
   fill_normal(k, k_count, state);
   fill_normal(v, v_count, state);
+  for (int64_t i = 0; i < q_count && (c->fill == FILL_LOW || c->fill == FILL_RISING); i++)
+    q[i] = fabsf(q[i]) + 1;
   if (c->fill == FILL_UNIT) {
     synthetic_unit_rows(q, q_count / c->d, c->d);
     synthetic_unit_rows(k, k_count / c->d, c->d);
   }
   for (int64_t h = 0; h < c->heads_k; h++)
     shape_head(c, k + h * c->nk * c->d, v + h * c->nk * c->dv, state);
+  for (int64_t h = 0; h < c->heads_k && c->with & WITH_HIDDEN_NAN; h++)
+    for (int64_t j = c->nk - HIDDEN_KEYS; j < c->nk; j++) {
+      k[(h * c->nk + j) * c->d] = NAN;
+      v[(h * c->nk + j) * c->dv + c->dv - 1] = NAN;
+    }
+  if (c->with & WITH_SEEN_NAN) v[c->dv + 1] = NAN;
   int packed = (c->with & WITH_LENGTHS) != 0; /* axes (t, h, d): any order of noise will do */
   attest_status status = add(p, "q", q, ATTEST_FLOAT32, 3, packed ? c->nq : c->heads_q,
                              packed ? c->heads_q : c->nq, c->d, error);
@@ -265,6 +248,11 @@ static attest_status add_extras(attest_problem *p, arena *a, const synthetic_cas
     for (int64_t i = 0; i < c->nq * c->nk; i++)
       mask[i] = i / c->nk != 1 && generate_uniform(state) < 0.7;
     status = add(p, "mask", mask, ATTEST_BOOL, 2, c->nq, c->nk, 0, error);
+  }
+  if (!status && c->with & WITH_PADDING) {
+    unsigned char *mask = take(a, c->nk, 1);
+    memset(mask, 1, (size_t)(c->nk - HIDDEN_KEYS));
+    status = add(p, "mask", mask, ATTEST_BOOL, 2, 1, c->nk, 0, error);
   }
   if (!status && c->with & WITH_SLOPES) {
     float *slopes = take(a, c->heads_q, sizeof *slopes);
@@ -329,11 +317,10 @@ static size_t storage_size(const synthetic_case *c) {
   return (size_t)floats * sizeof(float) + 16 * 64;
 }
 
-attest_status synthetic_problem(attest_problem **problem, void **storage, size_t i,
-                                attest_error *error) {
-  const synthetic_case *c = &cases[i];
+attest_status synthetic_build(attest_problem **problem, void **storage, const synthetic_case *c,
+                              uint64_t seed, attest_error *error) {
   arena a = {.size = storage_size(c)};
-  uint64_t state = 1000 + i;
+  uint64_t state = seed;
   *storage = a.data = calloc(a.size, 1);
   *problem = attest_problem_new(c->kernel, error);
   if (!a.data || !*problem)
@@ -343,4 +330,9 @@ attest_status synthetic_problem(attest_problem **problem, void **storage, size_t
   if (!status) status = add_extras(*problem, &a, c, &state, error);
   if (!status && c->with & WITH_STATE) status = add_state(*problem, &a, &state, error);
   return status ? status : problem_resolve(*problem, error);
+}
+
+attest_status synthetic_problem(attest_problem **problem, void **storage, size_t i,
+                                attest_error *error) {
+  return synthetic_build(problem, storage, &cases[i], 1000 + i, error);
 }

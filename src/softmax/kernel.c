@@ -10,12 +10,29 @@
 static const double class_value[] = {
     [EXACT_NAN] = NAN, [EXACT_PLUS_INF] = INFINITY, [EXACT_MINUS_INF] = -INFINITY};
 
+/* The finite elements of a row in which scores or values are infinite or NaN: some keys count for
+ * some components only, so they come from balls. */
+static void put_mixed(attest_tensor *t, const softmax_pack *pack, int64_t row, int output) {
+  int64_t width = output == OUTPUT_OUT ? pack->slice.dv : 1;
+  room_balls balls;
+  room_balls_init(&balls, width);
+  attest_status status =
+      softmax_ball(&balls, pack->problem, &pack->slice, row, output, room_want(output), 128, NULL);
+  for (int64_t c = 0; c < width && !status; c++)
+    if (balls.class[c] == EXACT_FINITE)
+      tensor_store(t, row * t->stride[0] + (output == OUTPUT_OUT ? c * t->stride[1] : 0),
+                   arf_get_d(arb_midref(balls.x + c), ARF_RND_NEAR));
+  room_balls_clear(&balls);
+  flint_cleanup();
+}
+
 /* Puts the prescribed elements of a row that is not ordinary over those computed. Returns -1 where
  * the policy says that an empty row is trouble. */
 static int put_special(attest_tensor *t, const softmax_pack *pack, int64_t row, int output,
                        unsigned char *class, double *value) {
   int kind = softmax_special_row(class, value, pack->problem, &pack->slice, row, output);
   int64_t width = output == OUTPUT_OUT ? pack->slice.dv : 1;
+  if (kind == 2) put_mixed(t, pack, row, output);
   for (int64_t c = 0; kind != 1 && c < width; c++) {
     int64_t at = row * t->stride[0] + (output == OUTPUT_OUT ? c * t->stride[1] : 0);
     if (class[c] != EXACT_FINITE)

@@ -25,6 +25,7 @@ static const verb verbs[] = {
     {"inspect", verb_inspect, "say what a tensor file holds"},
     {"kernels", verb_kernels, "list the kernels"},
     {"bench", verb_bench, "measure the speed of kernels and tiers"},
+    {"selftest", verb_selftest, "refute mutants of the kernels and of the comparator"},
 };
 static const size_t verb_count = sizeof verbs / sizeof *verbs;
 

@@ -22,6 +22,7 @@ int verb_eval(int argc, char **argv);
 int verb_inspect(int argc, char **argv);
 int verb_kernels(int argc, char **argv);
 int verb_bench(int argc, char **argv);
+int verb_selftest(int argc, char **argv);
 
 /* The process that calls a library under test: started by check and certify only. */
 int verb_subject_worker(int argc, char **argv);
