@@ -36,6 +36,17 @@ function find(name, after, right,    i, found, from) {
   return found
 }
 
+# Several mutants may change the very same text, but no part of another one's.
+function check_overlap(line, at,    i, n, other, text) {
+  n = split(places[file, line], other, " ")
+  for (i = 1; i <= n; i++) {
+    text = original[file, line, other[i]]
+    if (other[i] == at && text == right) continue
+    if (other[i] < at + length(right) && at < other[i] + length(text))
+      fail("overlaps the place of another mutant")
+  }
+}
+
 function change(    line, at, key) {
   if (right == "" || file == "") fail("a place needs file and right")
   load(file)
@@ -45,10 +56,9 @@ function change(    line, at, key) {
     found[count]++
     at = index(text[file, line], right)
     key = file SUBSEP line SUBSEP at
-    if (!(key in original)) {
-      original[key] = right
-      places[file, line] = places[file, line] " " at
-    } else if (original[key] != right) fail("overlaps another mutant")
+    check_overlap(line, at)
+    if (!(key in original)) places[file, line] = places[file, line] " " at
+    original[key] = right
     choice[key] = choice[key] (right ~ /;$/ ? "if (MUTATED(" count ")) { " wrong " } else " \
                                             : "MUTATED(" count ") ? (" wrong ") : ")
   }

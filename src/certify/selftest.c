@@ -30,7 +30,7 @@ struct selftest {
 
 static attest_status run_fft(builtin_kernel *k, const mutant_library *library,
                              attest_error *error) {
-  const toeplitz_fft_options options = {.form = TOEPLITZ_FFT_FORM};
+  const toeplitz_fft_options options = {.form = TOEPLITZ_FFT_FORM, .eps = 0x1p-48};
   toeplitz_fft_report report;
   attest_status status = ATTEST_OK;
   for (int64_t i = 0; i < problem_slice_count(&k->problem) && !status; i++) {
@@ -291,42 +291,25 @@ static int role_names(const char *role, const char *word) {
 
 /* What one case or known output makes of a mutant. */
 typedef struct {
-  int tried, differs, refuted; /* refuted: by the plan, or another verdict than the known one */
+  int tried;            /* the mutant is one for it */
+  int differs, nothing; /* other bits or another verdict; the kernel returned nothing at all */
+  int refuted;          /* by the plan, or another verdict than the known one */
   unsigned rules;
   char by[96], error[64];
 } trial;
 
-static void note_refutation(trial *t, const prepared *c, const certify_subject_result *s) {
-  t->refuted = 1;
-  for (size_t i = 0; i < s->output_count; i++) {
-    const certify_output *o = &s->outputs[i];
-    if (o->verdict != ATTEST_REFUTED) continue;
-    measure_kind measure = o->bounds[o->decisive].measure;
-    snprintf(t->by, sizeof t->by, "%s/%s.%s.%s", c->plan->problem.kernel, c->plan->problem.name,
-             tensor_dtype_name(c->plan->dtype), problem_output_names[o->output]);
-    snprintf(t->error, sizeof t->error, "%s=%.3g", measure_names[measure], o->error[measure].hi);
-    return;
-  }
+static void name_case(trial *t, const prepared *c, const char *output) {
+  snprintf(t->by, sizeof t->by, "%s/%s.%s%s%s", c->plan->problem.kernel, c->plan->problem.name,
+           tensor_dtype_name(c->plan->dtype), output ? "." : "", output ? output : "");
 }
 
-/* What the mutated kernel returns on one case, before a sound judge. */
-static attest_status try_kernel(trial *t, const selftest *test, prepared *c, attest_error *error) {
+/* What the mutated kernel returns on one case, and what usual rules say of it. */
+static attest_status run_kernel(trial *t, const selftest *test, prepared *c, attest_error *error) {
   attest_error ignored;
-  certify_case verdicts;
-  attest_status failed = compute(&c->mutated, c, test->library, &ignored);
-  t->tried = 1;
-  t->differs = failed || !same_bits(&c->sound, &c->mutated);
-  if (failed) { /* it returns nothing where a sound kernel returns something */
-    t->refuted = 1;
-    snprintf(t->by, sizeof t->by, "%s/%s", c->plan->problem.kernel, c->plan->problem.name);
-    snprintf(t->error, sizeof t->error, "nothing-returned");
-  }
-  if (!t->differs || failed) return ATTEST_OK;
-  attest_status status = judge(&verdicts, c, &c->mutated, NULL, error);
-  if (!status && certify_case_verdict(&verdicts) == ATTEST_REFUTED)
-    note_refutation(t, c, &verdicts.subjects[0]);
-  certify_case_clear(&verdicts);
-  for (int output = 0; output < OUTPUT_COUNT && !status; output++) {
+  attest_status status = ATTEST_OK;
+  t->nothing = compute(&c->mutated, c, test->library, &ignored) != ATTEST_OK;
+  t->differs = t->nothing || !same_bits(&c->sound, &c->mutated);
+  for (int output = 0; output < OUTPUT_COUNT && t->differs && !t->nothing && !status; output++) {
     unsigned faults = 0;
     status = apply_rules(&faults, c, &c->mutated, output, error);
     t->rules |= faults & ~c->rules[output];
@@ -334,80 +317,151 @@ static attest_status try_kernel(trial *t, const selftest *test, prepared *c, att
   return status;
 }
 
+/* The sound judge on what it returned. */
+static attest_status judge_kernel(trial *t, prepared *c, attest_error *error) {
+  certify_case verdicts;
+  if (!t->differs) return ATTEST_OK;
+  name_case(t, c, NULL);
+  if (t->nothing) { /* where a sound kernel returns something */
+    t->refuted = 1;
+    snprintf(t->error, sizeof t->error, "nothing-returned");
+    return ATTEST_OK;
+  }
+  attest_status status = judge(&verdicts, c, &c->mutated, NULL, error);
+  t->refuted = !status && certify_case_verdict(&verdicts) == ATTEST_REFUTED;
+  for (size_t i = 0; t->refuted && i < verdicts.subjects[0].output_count && !*t->error; i++) {
+    const certify_output *o = &verdicts.subjects[0].outputs[i];
+    if (o->verdict != ATTEST_REFUTED) continue;
+    measure_kind measure = o->bounds[o->decisive].measure;
+    name_case(t, c, problem_output_names[o->output]);
+    snprintf(t->error, sizeof t->error, "%s=%.3g", measure_names[measure], o->error[measure].hi);
+  }
+  certify_case_clear(&verdicts);
+  return status;
+}
+
 /* What the mutated comparator says of a sound kernel. */
-static void try_sound(trial *t, const selftest *test, const prepared *c) {
+static void judge_by_mutant(trial *t, const selftest *test, const prepared *c) {
   attest_error ignored;
   certify_case verdicts;
-  t->tried = 1;
   t->differs = t->refuted = judge(&verdicts, c, &c->sound, test->library, &ignored) ||
                             certify_case_verdict(&verdicts) != ATTEST_CERTIFIED;
   certify_case_clear(&verdicts);
-  snprintf(t->by, sizeof t->by, "%s/%s.%s", c->plan->problem.kernel, c->plan->problem.name,
-           tensor_dtype_name(c->plan->dtype));
+  name_case(t, c, NULL);
 }
 
 /* What it says of output i of selftest_known. */
-static void try_known(trial *t, const selftest *test, size_t i) {
-  t->tried = 1;
+static void know_by_mutant(trial *t, const selftest *test, size_t i) {
   t->differs = t->refuted = !selftest_known_holds(test->known, i, test->library);
   snprintf(t->by, sizeof t->by, "known/%s", selftest_known_name(test->known, i));
 }
 
-/* Trial j of a mutant: the known outputs come first, for mutants of the comparator only. */
-static attest_status try_one(trial *t, selftest *test, const char *role, size_t j,
-                             attest_error *error) {
-  size_t known = selftest_known_count(test->known);
-  int is_kernel = role_names(role, "kernel");
-  if (j < known) {
-    if (!is_kernel) try_known(t, test, j);
+/* One mutant on its way: trial j is known output j, then case j - known of the plan. */
+typedef struct {
+  selftest *test;
+  const mutant *which;
+  int is_kernel;
+  size_t known, count;
+  trial *trials;
+} hunt;
+
+static int is_tried(const hunt *h, size_t j) {
+  if (!h->is_kernel) return 1;
+  if (j < h->known) return 0;
+  const selftest_case *plan = h->test->cases[j - h->known].plan;
+  return role_names(h->which->role, plan->fft ? "fft" : plan->problem.kernel);
+}
+
+static attest_status judge_trial(hunt *h, size_t j, attest_error *error) {
+  trial *t = &h->trials[j];
+  if (!t->tried) return ATTEST_OK;
+  if (j < h->known) {
+    know_by_mutant(t, h->test, j);
     return ATTEST_OK;
   }
-  prepared *c = &test->cases[j - known];
-  if (is_kernel && role_names(role, c->plan->fft ? "fft" : c->plan->problem.kernel))
-    return try_kernel(t, test, c, error);
-  if (!is_kernel) try_sound(t, test, c);
+  prepared *c = &h->test->cases[j - h->known];
+  if (h->is_kernel) return judge_kernel(t, c, error);
+  judge_by_mutant(t, h->test, c);
   return ATTEST_OK;
 }
 
-static void add_trial(selftest_result *result, const trial *t) {
-  result->cases += t->tried;
-  result->applied |= t->differs;
-  result->rules |= t->rules;
-  if (!t->refuted) return;
-  if (!result->refuted++) {
-    memcpy(result->by, t->by, sizeof result->by);
-    memcpy(result->error, t->error, sizeof result->error);
+/* Kernels run on all their cases, for the usual rules. */
+static attest_status run_kernels(hunt *h, attest_error *error) {
+  attest_status status = ATTEST_OK;
+#pragma omp parallel for schedule(dynamic)
+  for (size_t j = h->known; j < h->count; j++) {
+    attest_error mine;
+    attest_status one = ATTEST_OK;
+    if (h->trials[j].tried)
+      one = run_kernel(&h->trials[j], h->test, &h->test->cases[j - h->known], &mine);
+    if (one) keep_error(&status, error, one, &mine);
   }
-  result->killed = 1;
+  return status;
 }
 
-attest_status selftest_run_mutant(selftest_result *result, selftest_totals *totals, selftest *test,
-                                  size_t m, attest_error *error) {
-  const mutant *which = &test->library->list[m];
+/* Judges in order until one trial refutes; some beyond it are judged beside it. */
+static attest_status judge_in_order(const trial **killer, hunt *h, attest_error *error) {
+  enum { BATCH = 8 };
   attest_status status = ATTEST_OK;
-  size_t count = selftest_known_count(test->known) + test->count;
-  trial *trials = calloc(count, sizeof *trials);
-  memset(result, 0, sizeof *result);
-  if (!trials) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  test->library->choose((int)m + 1);
+  *killer = NULL;
+  for (size_t first = 0; first < h->count && !*killer && !status; first += BATCH) {
+    size_t end = first + BATCH < h->count ? first + BATCH : h->count;
 #pragma omp parallel for schedule(dynamic)
-  for (size_t j = 0; j < count; j++) {
-    attest_error mine;
-    attest_status tried = try_one(&trials[j], test, which->role, j, &mine);
-    if (tried) keep_error(&status, error, tried, &mine);
+    for (size_t j = first; j < end; j++) {
+      attest_error mine;
+      attest_status one = judge_trial(h, j, &mine);
+      if (one) keep_error(&status, error, one, &mine);
+    }
+    for (size_t j = first; j < end && !*killer; j++)
+      if (h->trials[j].refuted) *killer = &h->trials[j];
   }
-  test->library->choose(0);
-  for (size_t j = 0; j < count; j++)
-    add_trial(result, &trials[j]);
-  free(trials);
-  result->is_kernel = role_names(which->role, "kernel");
-  result->applied &= which->found == which->wanted;
+  return status;
+}
+
+static void report_hunt(selftest_result *result, const hunt *h, const trial *killer) {
+  result->is_kernel = h->is_kernel;
+  for (size_t j = 0; j < h->count; j++) {
+    result->cases += (size_t)h->trials[j].tried;
+    result->differing += (size_t)h->trials[j].differs;
+    result->rules |= h->trials[j].rules;
+  }
+  result->applied = result->differing > 0 && h->which->found == h->which->wanted;
+  if (!killer) return;
+  result->killed = 1;
+  memcpy(result->by, killer->by, sizeof result->by);
+  memcpy(result->error, killer->error, sizeof result->error);
+}
+
+static void count_hunt(selftest_totals *totals, const selftest_result *result) {
   totals->mutants++;
   totals->killed += result->applied && result->killed;
   totals->not_applied += !result->applied;
   totals->kernel_mutants += result->is_kernel != 0;
   for (int rule = 0; rule < SELFTEST_RULES; rule++)
     totals->found[rule] += result->rules >> rule & 1;
+}
+
+attest_status selftest_run_mutant(selftest_result *result, selftest_totals *totals, selftest *test,
+                                  size_t m, attest_error *error) {
+  hunt h = {.test = test,
+            .which = &test->library->list[m],
+            .is_kernel = role_names(test->library->list[m].role, "kernel"),
+            .known = selftest_known_count(test->known)};
+  const trial *killer = NULL;
+  attest_status status = ATTEST_OK;
+  memset(result, 0, sizeof *result);
+  h.count = h.known + test->count;
+  h.trials = calloc(h.count, sizeof *h.trials);
+  if (!h.trials) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  for (size_t j = 0; j < h.count; j++)
+    h.trials[j].tried = is_tried(&h, j);
+  test->library->choose((int)m + 1);
+  if (h.is_kernel) status = run_kernels(&h, error);
+  if (!status) status = judge_in_order(&killer, &h, error);
+  test->library->choose(0);
+  report_hunt(result, &h, killer);
+  count_hunt(totals, result);
+  free(h.trials);
   return status;
 }
 

@@ -20,6 +20,9 @@ typedef struct {
 extern const selftest_case selftest_plan[];
 extern const size_t selftest_plan_count;
 
+/* NULL: there is none. */
+const selftest_case *selftest_plan_find(const char *kernel, const char *name, attest_dtype dtype);
+
 /* ---- usual rules (selftest_rules.c) ---- */
 
 enum { SELFTEST_RULES = 6, SELFTEST_RATIO = 8 };
@@ -29,6 +32,17 @@ extern const char *const selftest_rule_names[SELFTEST_RULES];
 unsigned selftest_rules(const double *got, const double *reference, const double *baseline,
                         int64_t n);
 
+/* ---- outputs that were stored (selftest_stored.c) ---- */
+
+enum { SELFTEST_STORED = 5 };
+typedef struct selftest_stored selftest_stored;
+/* Writes the files, in a folder of their own below $TMPDIR or /tmp, which closing removes. */
+attest_status selftest_stored_open(selftest_stored **stored, attest_error *error);
+void selftest_stored_close(selftest_stored *stored);
+const char *selftest_stored_name(size_t i);
+/* Whether this library (NULL: the library itself) reads file i as what it is. */
+int selftest_stored_holds(const selftest_stored *stored, size_t i, const mutant_library *library);
+
 /* ---- outputs with known verdicts (selftest_known.c) ---- */
 
 typedef struct selftest_known selftest_known;
@@ -36,7 +50,7 @@ attest_status selftest_known_open(selftest_known **known, attest_error *error);
 void selftest_known_close(selftest_known *known);
 size_t selftest_known_count(const selftest_known *known);
 const char *selftest_known_name(const selftest_known *known, size_t i);
-/* Whether the verdict on i by this library is the known one. */
+/* Whether the verdict on i by this library (NULL: the library itself) is the known one. */
 int selftest_known_holds(const selftest_known *known, size_t i, const mutant_library *library);
 
 /* ---- the test (selftest.c) ---- */
@@ -83,10 +97,11 @@ const char *selftest_known_wrong(selftest_totals *totals, const selftest *test, 
 typedef struct {
   int applied; /* it was found in the sources, and changed bits or verdicts */
   int killed;
-  size_t cases, refuted; /* tried; refuted, or with another verdict than the known one */
-  char by[96];           /* the first of them */
-  char error[64];        /* "backward=1.2e+05" */
-  int is_kernel;         /* else rules says nothing */
+  size_t cases, differing; /* that it was tried on; those with other bits or verdicts: of mutants of
+                              the comparator, up to about the first */
+  char by[96];             /* the first case that refutes it */
+  char error[64];          /* "backward=1.2e+05" */
+  int is_kernel;           /* else rules says nothing */
   unsigned rules; /* usual rules that find fault somewhere where they pass the sound kernel */
 } selftest_result;
 attest_status selftest_run_mutant(selftest_result *result, selftest_totals *totals, selftest *test,

@@ -26,7 +26,7 @@ typedef struct {
   double got[HAND_MAX]; /* [queries][width] */
   const char *bounds;
   expectation expected;
-  const char *params; /* NULL: none */
+  const char *params; /* NULL: none; "topk=.." makes it topk-uniform */
 } hand_case;
 
 #define F16 ATTEST_FLOAT16
@@ -34,6 +34,7 @@ typedef struct {
 #define F64 ATTEST_FLOAT64
 #define C KNOWN_CERTIFIED
 #define R KNOWN_REFUTED
+#define U KNOWN_UNDECIDED
 
 static const hand_case hand_cases[] = {
     {"error-is-the-bound", F32, 1, 1, 1, {1}, {1 + 0x1p-10}, "abs<=1/1024", C, NULL},
@@ -75,6 +76,7 @@ static const hand_case hand_cases[] = {
     {"overflow-too-early", F32, 1, 1, 1, {0x1.fffffep127}, {INFINITY}, "abs<=1e39", R, NULL},
     {"largest-for-overflow", F32, 1, 1, 1, {0x1p128}, {0x1.fffffep127}, "rel<=6e-8", C, NULL},
     {"row-is-the-bound", F32, 1, 2, 1, {1, 100}, {1.5, 100}, "row<=1/200", C, NULL},
+    {"row-by-its-largest", F32, 1, 2, 1, {100, 1}, {100, 1.5}, "row<=1/200", C, NULL},
     {"row-above", F32, 1, 2, 1, {1, 100}, {1.5, 100}, "row<=0.0049", R, NULL},
     {"nmse-within", F32, 1, 2, 2, {3, 4}, {3, 4, 3, 5}, "nmse<=0.0201", C, NULL},
     {"nmse-above", F32, 1, 2, 2, {3, 4}, {3, 4, 3, 5}, "nmse<=0.0199", R, NULL},
@@ -89,14 +91,42 @@ static const hand_case hand_cases[] = {
     {"tie-half-an-ulp", F32, 2, 1, 1, {1, 1 + 0x1p-23}, {1}, "ulp<=1/2", C, NULL},
     {"tie-of-a-third", F32, 3, 1, 1, {1, 2, 4}, {2}, "abs<=1/3", C, NULL},
     {"tie-just-missed", F32, 3, 1, 1, {1, 2, 4}, {2}, "abs<=0.3333333333333333333333333", R, NULL},
+    {"tie-missed-by-1e-50",
+     F32,
+     3,
+     1,
+     1,
+     {1, 2, 4},
+     {2},
+     "abs<=0.33333333333333333333333333333333333333333333333333",
+     R,
+     NULL},
     {"tie-of-the-row", F32, 3, 2, 1, {1, 2, 2, 4, 4, 8}, {2, 14.0 / 3}, "row<=1/14", C, NULL},
     {"mean-is-zero", F32, 2, 1, 1, {1, -1}, {0}, "rel<=0", C, NULL},
     {"mean-is-not-zero", F32, 2, 1, 1, {1, -1 + 0x1p-50}, {0}, "rel<=0.99", R, NULL},
     {"third-to-nearest", F64, 3, 1, 1, {1, 0, 0}, {1.0 / 3}, "ulp<=1/2", C, NULL},
     {"third-one-off", F64, 3, 1, 1, {1, 0, 0}, {0x1.5555555555556p-2}, "ulp<=1/2", R, NULL},
+    /* 1 - 2^-60 lies between two doubles, and 0.1 is none. */
+    {"bound-between-doubles",
+     F32,
+     1,
+     1,
+     1,
+     {0x1p-60},
+     {1},
+     "abs<=1152921504606846975/1152921504606846976",
+     C,
+     NULL},
+    {"bound-is-no-double", F64, 1, 1, 1, {0}, {0.1}, "abs<=0.1", R, NULL},
     {"visible-nan", F32, 1, 2, 1, {1, NAN}, {1, 2}, "abs<=1", KNOWN_TROUBLE, NULL},
     {"nan-is-prescribed", F32, 1, 2, 1, {1, NAN}, {1, NAN}, "abs<=0", C, "nonfinite=ieee"},
     {"nan-left-out", F32, 1, 2, 1, {1, NAN}, {1, 2}, "abs<=1e30", R, "nonfinite=ieee"},
+    /* Either of two equal keys will do, but not some of each. */
+    {"first-of-two-ties", F32, 2, 2, 1, {1, 10, 3, 30}, {1, 10}, "backward<=4", C, "topk=1"},
+    {"second-of-two-ties", F32, 2, 2, 1, {1, 10, 3, 30}, {3, 30}, "backward<=4", C, "topk=1"},
+    {"one-of-each-tie", F32, 2, 2, 1, {1, 10, 3, 30}, {1, 30}, "backward<=4", U, "topk=1"},
+    {"half-of-each-tie", F32, 2, 2, 1, {1, 10, 3, 30}, {2, 20}, "backward<=4", U, "topk=1"},
+    {"beyond-both-ties", F32, 2, 2, 1, {1, 10, 3, 30}, {4, 30}, "backward<=4", R, "topk=1"},
     {"no-elements", F32, 1, 2, 0, {1, 2}, {0}, "abs<=1", KNOWN_TROUBLE, NULL},
 };
 
@@ -104,9 +134,10 @@ static const hand_case hand_cases[] = {
 
 typedef enum {
   SPOIL_NOTHING,
-  SPOIL_LAST,  /* the last element */
-  SPOIL_FIRST, /* the first */
-  SPOIL_ROW_1, /* the second row becomes NaN */
+  SPOIL_ROUNDED, /* not spoiled but improved: the exact value, correctly rounded */
+  SPOIL_LAST,    /* the last element */
+  SPOIL_FIRST,   /* the first */
+  SPOIL_ROW_1,   /* the second row becomes NaN */
   SPOIL_ROW_1_NUMBER,
   SPOIL_ALL_ZERO,
   SPOIL_HALF_SUM /* every element is halved */
@@ -131,6 +162,15 @@ static const spoiled_case spoiled_cases[] = {
     {"softmax", "normal", F32, OUTPUT_OUT, SPOIL_LAST, "theory", R},
     {"softmax", "normal", F32, OUTPUT_OUT, SPOIL_HALF_SUM, "nmse<=0.2", R},
     {"softmax", "normal", F32, OUTPUT_OUT, SPOIL_HALF_SUM, "nmse<=0.3", C},
+    {"softmax", "normal", F32, OUTPUT_OUT, SPOIL_ROUNDED, "out:ulp<=1/2", C},
+    {"softmax", "normal", F64, OUTPUT_OUT, SPOIL_ROUNDED, "out:ulp<=1/2", C},
+    {"softmax", "causal", F64, OUTPUT_LSE, SPOIL_ROUNDED, "lse:ulp<=1/2", C},
+    {"softmax", "long", F64, OUTPUT_OUT, SPOIL_ROUNDED, "out:ulp<=1/2", C},
+    {"taylor", "recurrent", F64, OUTPUT_OUT, SPOIL_ROUNDED, "out:ulp<=1/2", C},
+    {"taylor", "recurrent", F32, OUTPUT_OUT, SPOIL_ROUNDED, "out:ulp<=1/2", C},
+    {"entmax", "alpha-3/2", F64, OUTPUT_OUT, SPOIL_ROUNDED, "out:ulp<=1/2", C},
+    {"rope-softmax", "interleaved", F64, OUTPUT_OUT, SPOIL_ROUNDED, "out:ulp<=1/2", C},
+    {"toeplitz", "causal", F32, OUTPUT_OUT, SPOIL_ROUNDED, "out:ulp<=1/2", C},
     {"softmax", "mask", F32, OUTPUT_OUT, SPOIL_NOTHING, "row<=1e-4", C},
     {"softmax", "mask", F32, OUTPUT_OUT, SPOIL_ROW_1, "backward<=16", R},
     {"softmax", "mask", F32, OUTPUT_LSE, SPOIL_ROW_1_NUMBER, "backward<=16", R},
@@ -148,6 +188,7 @@ static const spoiled_case spoiled_cases[] = {
 
 #undef C
 #undef R
+#undef U
 
 enum {
   HAND_CASES = sizeof hand_cases / sizeof *hand_cases,
@@ -170,6 +211,7 @@ typedef struct {
 struct selftest_known {
   size_t count;
   known_case *cases;
+  selftest_stored *stored;
 };
 
 static attest_status set_bounds(known_case *k, const char *text, attest_error *error) {
@@ -195,7 +237,8 @@ static attest_status build_hand(known_case *k, const hand_case *h, attest_error 
   attest_tensor out = attest_tensor_of(k->bytes, h->dtype, 2, out_shape);
   for (int64_t i = 0; i < (int64_t)h->queries * h->width; i++)
     tensor_store(&out, i, h->got[i]);
-  if (!(k->problem = attest_problem_new("softmax", error))) return error->status;
+  const char *kernel = h->params && !strncmp(h->params, "topk", 4) ? "topk-uniform" : "softmax";
+  if (!(k->problem = attest_problem_new(kernel, error))) return error->status;
   attest_status status = h->params ? synthetic_params(k->problem, h->params, error) : ATTEST_OK;
   for (int i = 0; i < 3 && !status; i++)
     status = attest_problem_input(k->problem, problem_input_names[i], &tensors[i], error);
@@ -221,11 +264,8 @@ static void spoil_output(attest_tensor *t, spoil how) {
 }
 
 static attest_status build_spoiled(known_case *k, const spoiled_case *s, attest_error *error) {
-  const selftest_case *plan = selftest_plan, *end = plan + selftest_plan_count;
-  while (plan < end && (strcmp(plan->problem.kernel, s->kernel) ||
-                        strcmp(plan->problem.name, s->name) || plan->dtype != s->dtype))
-    plan++;
-  if (plan == end)
+  const selftest_case *plan = selftest_plan_find(s->kernel, s->name, s->dtype);
+  if (!plan)
     return attest_fail(error, ATTEST_ERR_INPUT, "the plan has no case %s/%s", s->kernel, s->name);
   snprintf(k->name, sizeof k->name, "%s.%s.%s.%s.%d.%s", s->kernel, s->name,
            tensor_dtype_name(s->dtype), problem_output_names[s->output], (int)s->how,
@@ -238,6 +278,10 @@ static attest_status build_spoiled(known_case *k, const spoiled_case *s, attest_
   if (!status) status = builtin_kernel_compute(&k->kernel, room, error);
   if (status) return status;
   attest_tensor *t = &k->kernel.problem.output[s->output];
+  if (s->how == SPOIL_ROUNDED) {
+    status = attest_reference(t, k->problem, problem_output_names[s->output], error);
+    if (status) return status;
+  }
   spoil_output(t, s->how);
   return set_bounds(k, s->bounds, error);
 }
@@ -246,7 +290,7 @@ attest_status selftest_known_open(selftest_known **result, attest_error *error) 
   selftest_known *known = *result = calloc(1, sizeof *known);
   if (known) known->cases = calloc(HAND_CASES + SPOILED_CASES, sizeof *known->cases);
   if (!known || !known->cases) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  attest_status status = ATTEST_OK;
+  attest_status status = selftest_stored_open(&known->stored, error);
   known->count = HAND_CASES + SPOILED_CASES;
 #pragma omp parallel for schedule(dynamic)
   for (size_t i = 0; i < known->count; i++) {
@@ -273,19 +317,21 @@ void selftest_known_close(selftest_known *known) {
     attest_problem_free(k->problem);
     free(k->storage);
   }
+  selftest_stored_close(known->stored);
   free(known->cases);
   free(known);
 }
 
 size_t selftest_known_count(const selftest_known *known) {
-  return known->count;
+  return known->count + SELFTEST_STORED;
 }
 
 const char *selftest_known_name(const selftest_known *known, size_t i) {
-  return known->cases[i].name;
+  return i < known->count ? known->cases[i].name : selftest_stored_name(i - known->count);
 }
 
 int selftest_known_holds(const selftest_known *known, size_t i, const mutant_library *library) {
+  if (i >= known->count) return selftest_stored_holds(known->stored, i - known->count, library);
   const known_case *k = &known->cases[i];
   int spoiled = k->kernel.data[OUTPUT_OUT] != NULL;
   const certify_subject subject = {"known", spoiled ? &k->kernel.problem : k->problem, &k->bounds,

@@ -60,7 +60,7 @@ static void print_mutant(const mutant *m, const selftest_result *r) {
     printf(" applied=no:%d-of-%d-places-are-in-the-sources", m->found, m->wanted);
   else if (!r->applied)
     printf(" applied=no:nothing-differs");
-  printf(" refuted=%zu/%zu", r->refuted, r->cases);
+  if (r->is_kernel) printf(" differs=%zu/%zu", r->differing, r->cases);
   if (*r->by) printf(" by=%s", r->by);
   if (*r->error) printf(" error=%s", r->error);
   if (r->is_kernel && r->killed) {
