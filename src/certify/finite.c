@@ -17,8 +17,7 @@ attest_status certify_check_finite(const attest_problem *problem, const problem_
       !problem_find_nonfinite(&name, index, problem, slice))
     return ATTEST_OK;
   const attest_tensor *t = &problem->input[problem_input_find(name)];
-  int follows = problem->pairing == PAIRING_DOT &&
-                takes_ieee(problem) &&
+  int follows = problem->pairing == PAIRING_DOT && takes_ieee(problem) &&
                 !problem_kernel_returns(problem->kernel, OUTPUT_FINAL_STATE);
   char place[96] = "";
   int64_t offset = 0;
