@@ -121,8 +121,10 @@ static attest_status add_value(reader *r, plan_axis *axis, const char *text) {
 static attest_status add_range(reader *r, plan_axis *axis, const config_node *node) {
   long long first, last;
   int end = 0;
-  if (sscanf(node->text, "%lld..%lld%n", &first, &last, &end) != 2 || node->text[end])
-    return add_value(r, axis, node->text);
+  /* 18 digits at most: longer numbers would overflow. */
+  if (sscanf(node->text, "%18lld..%18lld%n", &first, &last, &end) != 2 || node->text[end])
+    return strstr(node->text, "..") ? FAIL(r, node, "%.60s is no range: write 1..4096", node->text)
+                                    : add_value(r, axis, node->text);
   if (first < 0 || last < first || last - first >= CASES_MAX)
     return FAIL(r, node, "%s is no range: write 1..4096", node->text);
   attest_status status = ATTEST_OK;
@@ -236,6 +238,11 @@ static attest_status take_shape(reader *r, plan_case *c, const config_node *node
   return status;
 }
 
+static int is_seed(const char *text) {
+  size_t digits = strspn(text, "0123456789");
+  return digits && digits <= 18 && !text[digits];
+}
+
 static attest_status take_data(reader *r, plan_case *c, const config_node *node) {
   static const char *const keys[] = {"generator", "seed", NULL};
   if (!node) return ATTEST_OK;
@@ -253,8 +260,8 @@ static attest_status take_data(reader *r, plan_case *c, const config_node *node)
                       "unknown generator %.40s; known: gaussian sphere real ties dominant "
                       "saturated cancelling denormal rational",
                       value);
-      if (c->axes[a].kind == AXIS_SEED && seeds && strspn(value, "0123456789") != strlen(value))
-        status = FAIL(r, seeds, "seed is '%.40s': a whole number is wanted", value);
+      if (c->axes[a].kind == AXIS_SEED && seeds && !is_seed(value))
+        status = FAIL(r, seeds, "seed is '%.40s': a whole number below 10^18 is wanted", value);
     }
   return status;
 }
@@ -275,7 +282,7 @@ static attest_status take_bound(reader *r, plan_case *c, const config_node *node
                                 const char *output) {
   if (!node) return ATTEST_OK;
   if (node->kind == CONFIG_SCALAR) return add_bound(r, c, node, output);
-  if (node->kind == CONFIG_MAPPING && output)
+  if ((node->kind == CONFIG_MAPPING && output) || !node->count)
     return FAIL(r, node, "a bound is expected, or a list of bounds");
   attest_status status = ATTEST_OK;
   for (size_t i = 0; i < node->count && !status; i++) {
@@ -310,6 +317,7 @@ static attest_status take_outputs(reader *r, plan_case *c, const config_node *no
   const config_node *items = node->kind == CONFIG_SEQUENCE ? node->items : node;
   size_t count = node->kind == CONFIG_SEQUENCE ? node->count : 1;
   c->outputs = 0;
+  if (!count) return FAIL(r, node, "outputs is an empty list");
   for (size_t i = 0; i < count; i++) {
     attest_status status = expect(r, &items[i], CONFIG_SCALAR, "an output");
     if (status) return status;
@@ -429,7 +437,12 @@ static attest_status count_case(reader *r, plan_case *c, const config_node *node
 /* rational without a number of keys visits every row length, one row each. */
 static attest_status complete_shape(reader *r, plan_case *c, const config_node *node) {
   const config_node *shape = config_find(node, "shape");
-  if (c->input) return shape ? FAIL(r, shape, "shape is that of the input") : ATTEST_OK;
+  static const char *const given[] = {"shape", "data", "dtype"};
+  for (size_t i = 0; i < 3 && c->input; i++)
+    if (config_find(node, given[i]))
+      return FAIL(r, config_find(node, given[i]), "%s is that of the input: leave it out",
+                  given[i]);
+  if (c->input) return ATTEST_OK;
   if (!shape) return FAIL(r, node, "case %s needs a shape (or an input)", c->name);
   if (!config_find(shape, "d")) return FAIL(r, shape, "shape needs d");
   if (config_find(shape, "n") || (config_find(shape, "nq") && config_find(shape, "nk")))
@@ -459,7 +472,7 @@ static attest_status take_case(reader *r, plan_case *c, const config_node *node)
   if (!status) status = config_known_keys(node, keys, r->p->path, r->error);
   if (!status) status = take_text(r, &c->name, node, "name");
   if (!status) status = take_text(r, &c->input, node, "input");
-  if (!status && !c->name) status = FAIL(r, node, "the case has no name");
+  if (!status && (!c->name || !*c->name)) status = FAIL(r, node, "the case has no name");
   if (!status && !config_find(node, "kernel"))
     status = FAIL(r, node, "case %s has no kernel", c->name);
   if (!status && !config_find(node, "subject"))

@@ -207,6 +207,9 @@ cases:
     expect("a case that certifies against its expectation exits 1", status == 1, out + err)
     status, out, err, _ = plan(text.replace("expect: refuted", "expect: certified"))
     expect("a case that is refuted against its expectation exits 1", status == 1, out + err)
+    for key, value in (("data", "{generator: ties}"), ("dtype", "f32"), ("shape", "{n: 2, d: 2}")):
+        status, out, err, _ = plan(text.replace("input: dump.npz, bound", f"input: dump.npz, {key}: {value}, bound"))
+        expect(f"{key} beside input is refused", status == 2 and f"yaml:6: {key}" in err and not out, err)
     file = path("attest.yaml")
     open(file, "w").write(text)
     status, out, err = run("certify")
@@ -301,7 +304,10 @@ cases:
             (10, "[none, 30]", "[none, -1]", "softcap"), (10, "[none, 30]", "[]", "empty"), (11, "b: 2", "z: 2", "z"),
             (11, "n: 4", "nq: 4", "nk"), (11, "n: 4", "n: 4, nq: 3", "contradict"), (11, "h: 8", "h: x", "h"),
             (11, "n: 4", "n: 5..1", "5..1"), (11, "d: 8", "dv: 8", "d"), (12, "gaussian", "gauss", "gauss"),
-            (12, "seed: 1", "seed: -1", "seed"), (13, "lse", "lsd", "lsd"), (14, "backward<=16", "backwards<=16", "backwards"),
+            (12, "seed: 1", "seed: -1", "seed"), (12, "seed: 1", "seed: 9999999999999999999", "seed"),
+            (12, "seed: 1", "seed: 18446744073709551615..18446744073709551616", "range"), (12, "seed: 1", "seed: ''", "seed"),
+            (13, "[out, lse]", "[]", "empty"), (14, "{out: backward<=16}", "[]", "bound"), (14, "{out: backward<=16}", "{}", "bound"),
+            (14, "{out: backward<=16}", "{out: []}", "bound"), (7, "name: a", "name: ''", "name"), (13, "lse", "lsd", "lsd"), (14, "backward<=16", "backwards<=16", "backwards"),
             (14, "out:", "oot:", "oot"), (15, "certified", "true", "expect")):
         text = list(lines)
         text[number - 1] = text[number - 1].replace(old, new, 1)
