@@ -8,17 +8,28 @@ Open Scope R_scope.
 Definition point (x y : R) (a : nat) : R := match a with O => x | _ => y end.
 Definition two (x y : nat -> R) (i : nat) : nat -> R := match i with O => x | _ => y end.
 
-Ltac plane := unfold dot, distance2, norm2, two, point; simpl.
+Definition three (x y z : nat -> R) (i : nat) : nat -> R := match i with O => x | S O => y | _ => z end.
 
-(** theorem: unequal_norms — keys of different norms: for q = (1, 0) and keys (2, 0), (3, 1) sparsemax
-    puts all weight on the second, and no bandwidth whatever makes the Epanechnikov estimate do so.
-    used by: src/sparse/identities.c *)
-Theorem unequal_norms : let q := point 1 0 in let k := two (point 2 0) (point 3 1) in
+Ltac plane := unfold dot, distance2, norm2, two, three, point; simpl.
+
+(** theorem: unequal_norms — keys of different norms: for q = (1, 0) and keys (2, 0), (0, 1), (1, 3) the
+    threshold of sparsemax is 1 and 2 - 2 tau = 0, no bandwidth; for keys (2, 0), (3, 1) sparsemax puts
+    all weight on the second, and no bandwidth whatever makes the Epanechnikov estimate do so.
+    used by: src/sparse/compact.c *)
+Theorem unequal_norms : let q := point 1 0 in
+  mass 3 1 (entmax_scores 1 1 (fun i => dot 2 (three (point 2 0) (point 0 1) (point 1 3) i) q)) 1 = 1 /\
+  2 - 2 * 1 * 1 * 1 = 0 /\
+  let k := two (point 2 0) (point 3 1) in
   let x := entmax_scores 1 1 (fun i => dot 2 (k i) q) in
   mass 2 1 x 2 = 1 /\ ppow 1 (x 1%nat - 2) = 1 /\
   forall h2, 0 < h2 -> normalised 2 (fun i => compact 1 h2 (distance2 2 (k i) q)) 1 <> 1.
 Proof.
-intros q k x.
+intros q; split; [|split; [ring|]].
+{ unfold mass, entmax_scores, q; simpl; rewrite !ppow_1; plane.
+  match goal with |- 0 + Rmax 0 ?a + Rmax 0 ?b + Rmax 0 ?c = 1 =>
+    replace a with 1 by field; replace b with (-1) by field; replace c with 0 by field end.
+  rewrite (Rmax_right 0 1), (Rmax_left 0 (-1)), (Rmax_left 0 0) by lra; ring. }
+intros k x.
 assert (X0 : x 0%nat = 2) by (unfold x, entmax_scores, q, k; plane; field).
 assert (X1 : x 1%nat = 3) by (unfold x, entmax_scores, q, k; plane; field).
 split; [|split].
@@ -57,26 +68,27 @@ rewrite !Rmax_right by lra; f_equal; lra.
 Qed.
 
 (** theorem: relumax_not_differentiable — "smooth, differentiable margin" is false: on the scores x, 0,
-    -1/2 with b = h = 1 the first weight has no derivative at x = 0, where the maximum switches
-    (0.32 from the right, 0.24 from the left).
-    used by: src/sparse/identities.c *)
+    -1/2 with b = h = 1 the first weight has no derivative at x = 0, where the maximum switches:
+    its difference quotients are 0.8/(2.5 - 2x), so 0.32, from the right and 0.6/(2.5 + x), so 0.24,
+    from the left.
+    used by: src/sparse/compact.c *)
 Theorem relumax_not_differentiable :
-  (forall x, 0 < x <= 1 / 2 -> 32 / 100 <= (first_weight x - first_weight 0) / x) /\
-  (forall x, - (1 / 10) <= x < 0 -> (first_weight x - first_weight 0) / x <= 25 / 100) /\
+  (forall x, 0 < x <= 1 / 2 -> (first_weight x - first_weight 0) / x = (4 / 5) / (5 / 2 - 2 * x)) /\
+  (forall x, -1 <= x < 0 -> (first_weight x - first_weight 0) / x = (3 / 5) / (5 / 2 + x)) /\
   forall l, ~ derivable_pt_lim first_weight 0 l.
 Proof.
 assert (Z : first_weight 0 = 2 / 5) by (rewrite first_right by lra; field).
+assert (ER : forall x, 0 < x <= 1 / 2 -> (first_weight x - first_weight 0) / x = (4 / 5) / (5 / 2 - 2 * x)).
+{ intros x H; rewrite Z, first_right by lra; field; lra. }
+assert (EL : forall x, -1 <= x < 0 -> (first_weight x - first_weight 0) / x = (3 / 5) / (5 / 2 + x)).
+{ intros x H; rewrite Z, first_left by lra; field; lra. }
 assert (QR : forall x, 0 < x <= 1 / 2 -> 32 / 100 <= (first_weight x - first_weight 0) / x).
-{ intros x H; rewrite Z, first_right by lra.
-  replace ((1 / (5 / 2 - 2 * x) - 2 / 5) / x) with ((4 / 5) / (5 / 2 - 2 * x)) by (field; lra).
-  apply Rmult_le_reg_r with (5 / 2 - 2 * x); [lra|].
+{ intros x H; rewrite ER by exact H. apply Rmult_le_reg_r with (5 / 2 - 2 * x); [lra|].
   replace (4 / 5 / (5 / 2 - 2 * x) * (5 / 2 - 2 * x)) with (4 / 5) by (field; lra). lra. }
 assert (QL : forall x, - (1 / 10) <= x < 0 -> (first_weight x - first_weight 0) / x <= 25 / 100).
-{ intros x H; rewrite Z, first_left by lra.
-  replace (((1 + x) / (5 / 2 + x) - 2 / 5) / x) with ((3 / 5) / (5 / 2 + x)) by (field; lra).
-  apply Rmult_le_reg_r with (5 / 2 + x); [lra|].
+{ intros x H; rewrite EL by lra. apply Rmult_le_reg_r with (5 / 2 + x); [lra|].
   replace (3 / 5 / (5 / 2 + x) * (5 / 2 + x)) with (3 / 5) by (field; lra). lra. }
-repeat split; [exact QR | exact QL|].
+repeat split; [exact ER | exact EL|].
 intros l H; destruct (H (3 / 100)) as [delta Hd]; [lra|].
 set (x := Rmin (delta / 2) (1 / 10)).
 assert (Hx : 0 < x <= 1 / 10 /\ x < delta).
@@ -94,7 +106,7 @@ Qed.
     at most e^{-b} of the softmax weight of the top key, yet no mass is guaranteed: with one key
     at m and N keys at gap b h^2, all dropped, the kept key has softmax mass 1/(1 + N e^{-b}),
     which falls below every e > 0.
-    used by: src/sparse/identities.c *)
+    used by: src/sparse/compact.c *)
 Theorem relumax_retains_no_mass b : 0 < b ->
   (forall gap, b <= gap -> Rmax 0 (b - gap) = 0 /\ exp (- gap) <= exp (- b)) /\
   (forall N, exp 0 / sum (S N) (fun i => match i with O => exp 0 | _ => exp (- b) end)

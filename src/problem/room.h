@@ -106,7 +106,7 @@ void room_balls_clear(room_balls *balls);
 
 typedef struct problem_room {
   const char *name;    /* of the kernel: "softmax" */
-  const char *theorem; /* "softmax_radius": basis=derived(softmax_radius) until it is proved */
+  const char *theorem; /* the error analysis, "softmax_radius"; see certify/theorems.h */
 
   /* Double tier. open prepares what all rows of a slice share (packed keys and values) and may be
    * read by several threads at once; rows needs no locking. Memory is linear in the slice. */

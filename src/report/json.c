@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../certify/theorems.h"
 #include "../tensor/isa.h"
 #include "report.h"
 
@@ -82,8 +83,8 @@ static json_t *worst_of(const certify_output *o) {
 }
 
 static json_t *output_of(const certify_case *c, const certify_output *o) {
-  char scope[32], why[96], basis[128];
-  snprintf(basis, sizeof basis, "derived(%s)", c->theorem);
+  char scope[32], why[96], basis[THEOREM_BASIS];
+  theorem_output_basis(basis, &certify_theorems, c, o);
   json_t *counts = json_pack("{s:I, s:I, s:I, s:I}", "compared", (json_int_t)o->compared,
                              "certified", (json_int_t)o->certified, "refuted",
                              (json_int_t)o->refuted, "undecided", (json_int_t)o->undecided);
@@ -189,10 +190,12 @@ static json_t *statements_of(const report *r) {
   json_t *array = json_array();
   for (size_t i = 0; i < r->statements.count; i++) {
     const statement_finding *f = &r->statements.findings[i];
+    char basis[THEOREM_BASIS];
+    theorem_statement_basis(basis, &certify_theorems, f);
     json_array_append_new(
         array, json_pack("{s:s, s:s, s:s, s:o, s:s, s:s}", "kernel", f->kernel, "statement",
                          f->statement, "verdict", report_verdict_name(f->verdict), "facts",
-                         facts_of(f->facts), "scope", "instance", "basis", f->by));
+                         facts_of(f->facts), "scope", "instance", "basis", basis));
   }
   return array;
 }

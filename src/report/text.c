@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../certify/theorems.h"
 #include "report.h"
 
 const char *report_verdict_name(attest_verdict verdict) {
@@ -106,7 +107,7 @@ static void print_expected(FILE *f, const certify_case *c) {
 
 static void print_output(FILE *f, const certify_case *c, const certify_subject_result *s,
                          const certify_output *o) {
-  char scope[32], why[96];
+  char scope[32], why[96], basis[THEOREM_BASIS];
   fprintf(f, "%s kernel=%s case=", shouted[o->verdict], c->kernel);
   print_word(f, c->name);
   if (s->name) {
@@ -117,7 +118,8 @@ static void print_output(FILE *f, const certify_case *c, const certify_subject_r
   print_bounds(f, o);
   print_worst(f, o);
   if (o->ill_posed) fprintf(f, " ill-posed-rows=%lld", (long long)o->ill_posed);
-  fprintf(f, " scope=%s basis=derived(%s)", report_scope(scope, o), c->theorem);
+  fprintf(f, " scope=%s basis=%s", report_scope(scope, o),
+          theorem_output_basis(basis, &certify_theorems, c, o));
   if (*report_why(why, o)) fprintf(f, " why=%s", why);
   print_expected(f, c);
   fputc('\n', f);
@@ -156,10 +158,10 @@ char *report_text(const certify_case *c, int quiet) {
 }
 
 char *report_statement_text(const statement_finding *finding, int quiet) {
-  char *text = NULL;
+  char *text = NULL, basis[THEOREM_BASIS];
   if (quiet && finding->verdict == ATTEST_CERTIFIED) return strdup("");
-  int length = asprintf(&text, "%s kernel=%s statement=%s %s scope=instance basis=derived(%s)\n",
+  int length = asprintf(&text, "%s kernel=%s statement=%s %s scope=instance basis=%s\n",
                         shouted[finding->verdict], finding->kernel, finding->statement,
-                        finding->facts, finding->by);
+                        finding->facts, theorem_statement_basis(basis, &certify_theorems, finding));
   return length < 0 ? NULL : text;
 }

@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The map from certificates to theorems: what it names is in proofs/, and what it lacks is derived.
+ */
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "../../src/certify/statements.h"
+#include "../../src/certify/theorems.h"
+#include "../tests.h"
+
+static int file_states(const char *path, const char *theorem) {
+  char line[4096], wanted[256];
+  int found = 0;
+  snprintf(wanted, sizeof wanted, "(** theorem: %s \xe2\x80\x94 ", theorem);
+  FILE *f = fopen(path, "r");
+  ck_assert_ptr_nonnull(f);
+  while (!found && fgets(line, sizeof line, f))
+    found = strstr(line, wanted) != NULL;
+  fclose(f);
+  return found;
+}
+
+static int proofs_state(const char *theorem) {
+  glob_t files;
+  int found = 0;
+  ck_assert_int_eq(glob("proofs/*/*.v", 0, NULL, &files), 0);
+  for (size_t i = 0; i < files.gl_pathc && !found; i++)
+    found = file_states(files.gl_pathv[i], theorem);
+  globfree(&files);
+  return found;
+}
+
+START_TEST(every_theorem_of_the_map_is_stated_in_the_proofs) {
+  ck_assert(!proofs_state("no_such_theorem"));
+  for (size_t i = 0; i < certify_theorems.count; i++)
+    ck_assert_msg(proofs_state(certify_theorems.links[i].theorem), "%s is not in proofs/",
+                  certify_theorems.links[i].theorem);
+}
+END_TEST
+
+static int is_statement(const theorem_link *link) {
+  for (size_t i = 0; i < certify_statement_count(); i++) {
+    const problem_statement *s = certify_statement(i);
+    if (!strcmp(s->kernel, link->kernel) && !strcmp(s->name, link->of)) return 1;
+  }
+  return 0;
+}
+
+START_TEST(every_statement_of_the_map_is_made) {
+  for (size_t i = 0; i < certify_theorems.count; i++)
+    if (!strstr(certify_theorems.links[i].of, "_radius"))
+      ck_assert_msg(is_statement(&certify_theorems.links[i]), "nothing states %s",
+                    certify_theorems.links[i].of);
+}
+END_TEST
+
+static void assert_basis(const char *got, const char *word, const char *name) {
+  char wanted[THEOREM_BASIS];
+  snprintf(wanted, sizeof wanted, "%s(%s)", word, name);
+  ck_assert_str_eq(got, wanted);
+}
+
+START_TEST(a_statement_without_its_theorem_falls_to_derived) {
+  for (size_t i = 0; i < certify_theorems.count; i++) {
+    theorem_link kept[64];
+    const theorem_link *link = &certify_theorems.links[i];
+    if (!is_statement(link)) continue;
+    char facts[64], basis[THEOREM_BASIS];
+    snprintf(facts, sizeof facts, "%sx=1", link->part ? link->part : "");
+    statement_finding finding = {ATTEST_CERTIFIED, link->kernel, link->of, "rationals", facts};
+    theorem_statement_basis(basis, &certify_theorems, &finding);
+    assert_basis(basis, "proved", link->theorem);
+
+    theorem_map map = {kept, 0};
+    ck_assert_uint_le(certify_theorems.count, 64);
+    for (size_t k = 0; k < certify_theorems.count; k++)
+      if (k != i) kept[map.count++] = certify_theorems.links[k];
+    assert_basis(theorem_statement_basis(basis, &map, &finding), "derived", "rationals");
+  }
+}
+END_TEST
+
+START_TEST(an_output_is_proved_only_where_the_theorem_covers_it) {
+  const theorem_link link = {"softmax", "softmax_radius", "out", "softcap bias", "a_theorem"};
+  const theorem_map map = {&link, 1}, none = {&link, 0};
+  char kernel[] = "softmax", analysis[] = "softmax_radius", scale[] = "scale", cap[] = "softcap";
+  char longer[] = "softcap-of", q[] = "q", bias[] = "bias", other[] = "rope-softmax";
+  char *params[] = {scale};
+  certify_input inputs[] = {{.name = q}};
+  certify_case c = {.kernel = kernel,
+                    .theorem = analysis,
+                    .param_names = params,
+                    .param_count = 1,
+                    .inputs = inputs,
+                    .input_count = 1};
+  certify_output o = {.output = OUTPUT_OUT, .dtype = ATTEST_FLOAT32};
+  char basis[THEOREM_BASIS];
+#define EXPECT(word, name) assert_basis(theorem_output_basis(basis, &map, &c, &o), word, name)
+  EXPECT("proved", "a_theorem");
+  assert_basis(theorem_output_basis(basis, &none, &c, &o), "derived", "softmax_radius");
+  params[0] = longer;
+  EXPECT("proved", "a_theorem");
+  params[0] = cap;
+  EXPECT("derived", "softmax_radius");
+  params[0] = scale;
+  inputs[0].name = bias;
+  EXPECT("derived", "softmax_radius");
+  inputs[0].name = q;
+  o.dtype = ATTEST_FLOAT64;
+  EXPECT("derived", "softmax_radius");
+  o.dtype = ATTEST_BFLOAT16;
+  EXPECT("proved", "a_theorem");
+  o.output = OUTPUT_LSE;
+  EXPECT("derived", "softmax_radius");
+  o.output = OUTPUT_OUT;
+  c.kernel = other;
+  EXPECT("derived", "softmax_radius");
+#undef EXPECT
+}
+END_TEST
+
+void test_theorems(Suite *suite) {
+  TCase *t = tcase_create("theorems");
+  tcase_add_test(t, every_theorem_of_the_map_is_stated_in_the_proofs);
+  tcase_add_test(t, every_statement_of_the_map_is_made);
+  tcase_add_test(t, a_statement_without_its_theorem_falls_to_derived);
+  tcase_add_test(t, an_output_is_proved_only_where_the_theorem_covers_it);
+  suite_add_tcase(suite, t);
+}
