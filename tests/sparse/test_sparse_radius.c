@@ -6,7 +6,7 @@
 #include "../../src/sparse/sparse.h"
 #include "fixture_sparse.h"
 
-enum { PREC = 300 };
+enum { PREC = 300, ELEMENTS = 100000 };
 
 typedef struct {
   room_block block;
@@ -40,19 +40,19 @@ static int between(const arb_t x, double lo, double hi) {
   return enclosure_upper(x) >= lo && enclosure_lower(x) <= hi;
 }
 
-/* How good the radii are: rows, those that double leaves to balls, the largest error over its
+/* How good the radii are: elements, those that double leaves to balls, the largest error over its
  * radius, the largest radius in units of A + |x|. */
 static struct {
-  int64_t rows, unknown, loose_s;
+  int64_t elements, unknown, loose_s;
   double used, width;
 } quality;
 
 static void compare_cells(const char *what, const room_cells *cells, const room_balls *balls,
                           int at_own_edge) {
   for (int64_t c = 0; c < cells->width; c++) {
-    quality.rows++;
+    quality.elements += at_own_edge;
     if (!(cells->radius[c] < INFINITY)) {
-      quality.unknown++;
+      quality.unknown += at_own_edge;
       continue;
     }
     ck_assert_msg(cells->class[c] == balls->class[c], "%s, element %d: class %d, not %d", what,
@@ -85,8 +85,8 @@ static void compare_cells(const char *what, const room_cells *cells, const room_
 }
 
 static void compare_row(const attest_problem *problem, const problem_slice *slice, void *work,
-                        int64_t row, const char *what) {
-  static const double edges[] = {0, 0x1p-20, 0x1p-49};
+                        int64_t row, int edge_count, const char *what) {
+  static const double edges[] = {0x1p-20, 0, 0x1p-49};
   unsigned want = WANT_OUT | WANT_CONDITION;
   int has_lse = strstr(problem->kernel->outputs, "lse") != NULL;
   attest_error error;
@@ -95,7 +95,7 @@ static void compare_row(const attest_problem *problem, const problem_slice *slic
   r.block.row = row;
   r.block.edge = 0x1p-20;
   sparse_enclose_rows(&r.block, work, want | (has_lse ? WANT_LSE : 0));
-  for (int i = 0; i < 3; i++)
+  for (int i = 0; i < edge_count; i++)
     for (int output = OUTPUT_OUT; output <= (has_lse ? OUTPUT_LSE : OUTPUT_OUT); output++) {
       room_balls balls;
       room_balls_init(&balls, output == OUTPUT_OUT ? slice->dv : 1);
@@ -109,7 +109,8 @@ static void compare_row(const attest_problem *problem, const problem_slice *slic
   one_row_clear(&r);
 }
 
-static void compare_problem(const attest_problem *problem, const char *what) {
+/* At the edge of the block and, of every fourth problem, below it. */
+static void compare_problem(const attest_problem *problem, int n, const char *what) {
   attest_error error;
   for (int64_t at = 0; at < problem_slice_count(problem); at++) {
     problem_slice slice;
@@ -117,7 +118,7 @@ static void compare_problem(const attest_problem *problem, const char *what) {
     problem_slice_get(&slice, problem, at);
     ck_assert_int_eq(sparse_enclose_open(&work, problem, &slice, WANT_OUT, &error), ATTEST_OK);
     for (int64_t row = 0; row < slice.nq && row < 4; row++)
-      compare_row(problem, &slice, work, row, what);
+      compare_row(problem, &slice, work, row, n % 4 ? 1 : 3, what);
     sparse_enclose_close(work);
   }
 }
@@ -125,22 +126,23 @@ static void compare_problem(const attest_problem *problem, const char *what) {
 START_TEST(double_contains_balls) {
   uint64_t seed = tests_seed() * 977 + (uint64_t)_i;
   memset(&quality, 0, sizeof quality);
-  for (int n = 0; n < 60; n++) {
+  for (int n = 0; quality.elements < ELEMENTS; n++) {
     fixture_spec s;
     fixture f;
     char what[512];
     fixture_draw_sparse(&s, _i, &seed);
     if (s.nk > 100) s.nk /= 4;
+    if (n % 2) s.dv = 48; /* many elements a row */
     int used = snprintf(what, sizeof what, "%s %d, data %d", s.kernel, n, (int)s.data);
     for (int i = 0; s.params[i]; i++)
       used += snprintf(what + used, sizeof what - (size_t)used, " %s", s.params[i]);
     fixture_open(&f, &s, &seed);
-    compare_problem(f.problem, what);
+    compare_problem(f.problem, n, what);
     fixture_close(&f);
   }
-  printf("%-13s %5lld elements, %4lld left to balls, %4lld with loose S; error/radius <= %.3f, "
+  printf("%-13s %6lld elements, %4lld left to balls, %4lld with loose S; error/radius <= %.3f, "
          "radius <= %.1f u (A + S)\n",
-         sparse_rooms[_i].name, (long long)quality.rows, (long long)quality.unknown,
+         sparse_rooms[_i].name, (long long)quality.elements, (long long)quality.unknown,
          (long long)quality.loose_s, quality.used, quality.width * 0x1p53);
 }
 END_TEST
