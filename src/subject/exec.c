@@ -130,11 +130,24 @@ static size_t copy_size(const attest_tensor *t) {
   return ((size_t)tensor_elements(t) * tensor_dtype_size(t->dtype) + 63) / 64 * 64;
 }
 
+/* Whether an output has as many elements as it should: others are refuted by their shape. */
+static int is_of_size(const attest_tensor *t, const attest_problem *problem, int output) {
+  int ndim;
+  int64_t shape[ATTEST_MAX_DIMS];
+  if (!t->data || (output == OUTPUT_FINAL_STATE && problem->state_rows <= 0)) return 0;
+  problem_output_shape(&ndim, shape, problem, output);
+  attest_tensor wanted = attest_tensor_of(NULL, t->dtype, ndim, shape);
+  return tensor_elements(t) == tensor_elements(&wanted);
+}
+
 /* A command that goes on could still change its files: copies take their place. */
-static attest_status keep_copies(subject_result *result, attest_error *error) {
+static attest_status keep_copies(subject_result *result, const attest_problem *problem,
+                                 attest_error *error) {
   size_t bytes = 0;
+  int copied[OUTPUT_COUNT];
   for (int i = 0; i < OUTPUT_COUNT; i++)
-    if (result->output[i].data) bytes += copy_size(&result->output[i]);
+    if ((copied[i] = is_of_size(&result->output[i], problem, i)))
+      bytes += copy_size(&result->output[i]);
   void *memory = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   if (memory == MAP_FAILED) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   result->memory = memory;
@@ -142,7 +155,7 @@ static attest_status keep_copies(subject_result *result, attest_error *error) {
   char *at = memory;
   for (int i = 0; i < OUTPUT_COUNT; i++) {
     attest_tensor *t = &result->output[i];
-    if (!t->data) continue;
+    if (!copied[i]) continue;
     tensor_copy(at, t);
     size_t used = copy_size(t);
     *t = attest_tensor_of(at, t->dtype, t->ndim, t->shape);
@@ -280,7 +293,8 @@ static attest_status work_in(subject_result *result, subject_command *command, c
     failed = 1;
   }
   if (!failed) failed = read_outputs(result, folder, wanted, command->flags) != 0;
-  if (!failed && command->persistent && (status = keep_copies(result, error))) return status;
+  if (!failed && command->persistent && (status = keep_copies(result, problem, error)))
+    return status;
   if (failed && result->outcome == SUBJECT_FAILED && folder_is_full(folder, output_bytes(problem)))
     return attest_fail(error, ATTEST_ERR_IO,
                        "%s has no room for what the subject returns (and %s): free some, or name "

@@ -13,6 +13,8 @@
 attest_status folder_make(char path[FOLDER_PATH], attest_error *error) {
   const char *base = getenv("TMPDIR");
   if (!base || !*base) base = "/tmp";
+  if (strchr(base, '\n')) /* it goes as a line to commands that go on */
+    return attest_fail(error, ATTEST_ERR_INPUT, "the path in TMPDIR has a line end");
   if (snprintf(path, FOLDER_PATH, "%s/attest-XXXXXX", base) >= FOLDER_PATH - 64)
     return attest_fail(error, ATTEST_ERR_INPUT, "the path in TMPDIR is too long");
   if (mkdtemp(path)) return ATTEST_OK;
@@ -88,7 +90,7 @@ static void remove_entries(int folder) {
     if (!unlinkat(dirfd(stream), entry->d_name, 0)) continue;
     int inner =
         openat(dirfd(stream), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (inner < 0 && !fchmodat(dirfd(stream), entry->d_name, 0700, 0))
+    if (inner < 0 && !fchmodat(dirfd(stream), entry->d_name, 0700, AT_SYMLINK_NOFOLLOW))
       inner = openat(dirfd(stream), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     if (inner < 0) continue;
     fchmod(inner, 0700); /* a subject may have taken the right to remove entries */
@@ -99,8 +101,9 @@ static void remove_entries(int folder) {
 }
 
 void folder_remove(const char *path) {
-  chmod(path, 0700);
+  /* A subject may have put a link to elsewhere in its place. */
+  fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW);
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
   if (folder >= 0) remove_entries(folder);
-  rmdir(path);
+  if (rmdir(path) && errno == ENOTDIR) unlink(path);
 }

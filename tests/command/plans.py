@@ -65,6 +65,9 @@ else:
         if mode == "hangs" and n == 1: time.sleep(600)
         if mode == "skips" and n == 1: print(77, flush=True); continue
         if mode == "fails" and n == 1: print(4, flush=True); continue
+        if mode == "sparse" and n == 1:
+            np.lib.format.open_memmap(line.strip() + "/out.npy", mode="w+", dtype="f4", shape=(9, 2**32))
+            np.save(line.strip() + "/lse.npy", np.zeros(3, "f4")); print(0, flush=True); continue
         work(line.strip())
         print("chatter 1 2 3")
         if mode != "silent": print(0, flush=True)
@@ -166,7 +169,8 @@ def persistent():
     text = HEAD + "  - {name: p, subject: stays, kernel: softmax, shape: {n: [2, 3, 4], d: 4}, timeout: 3s}\n"
     log = path("log")
     for mode, reason, starts in (("", None, 1), ("silent", None, 1), ("dies", "crash(SIGABRT)", 2), ("stops", "ended", 2),
-                                 ("hangs", "timeout", 2), ("skips", "status(77)", 1), ("fails", "status(4)", 1)):
+                                 ("hangs", "timeout", 2), ("skips", "status(77)", 1), ("fails", "status(4)", 1),
+                                 ("sparse", "wrong-shape", 1)):
         open(log, "w").close()
         status, out, err, _ = plan(text, env={"MODE": mode, "LOG": log})
         lines = [x for x in out.splitlines() if "output=lse" not in x]

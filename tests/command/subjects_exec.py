@@ -5,6 +5,7 @@ end or fill the disk, Ctrl-C, and that nothing is left behind."""
 import glob
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -69,6 +70,9 @@ def work(d, mode):
     elif mode == "family":
         for i in range(4): subprocess.Popen(["sleep", "615"], start_new_session=i % 2 == 0)
         open(os.environ["SEEN"], "w").close(); time.sleep(616)
+    elif mode == "elsewhere": os.rename(d, d + "-moved"); os.symlink(os.environ["SEEN"], d)
+    elif mode == "link": os.symlink("/dev/zero", d + "/out.npy")
+    elif mode == "sparse": np.lib.format.open_memmap(d + "/out.npy", mode="w+", dtype="f4", shape=(9, 2**32))
     elif mode == "bomb":
         for i in range(5):
             if os.fork() == 0 and i == 4: time.sleep(614)
@@ -174,6 +178,25 @@ def ended():
                os.listdir(TEMPORARY))
 
 
+def elsewhere():
+    """What a subject puts in place of its folder or output leads nowhere."""
+    victim = path("victim")
+    os.mkdir(victim, 0o555)
+    open(path("victim-file"), "w").close()
+    status, out, err = run("check", "softmax", *BASE, "--exec", COMMAND,
+                           env={**os.environ, "MODE": "elsewhere", "TMPDIR": TEMPORARY, "SEEN": victim})
+    left = os.listdir(TEMPORARY)
+    expect("a link in place of the folder is removed, what it names is not touched", status == 1 and "no-output" in out and
+           os.stat(victim).st_mode & 0o777 == 0o555 and len(left) == 1 and left[0].endswith("-moved"), (out, err, left))
+    shutil.rmtree(os.path.join(TEMPORARY, left[0]))
+    status, _, out, err = check("link")
+    expect("an output that is a device is garbage", status == 1 and "reason=garbage" in out, out + err)
+    status, _, out, err = check("sparse", "--memory", "1G")
+    expect("an output of 137 GB without blocks is of the wrong shape", status == 1 and "reason=wrong-shape" in out, out + err)
+    status, _, out, err = check("", TMPDIR=path("a\nb"))
+    expect("a folder with a line end in its name exits 2", status == 2 and "line end" in err, err)
+
+
 def killed():
     """Without a chance to clean up: SIGKILL to attest alone, and to its process group."""
     for everyone in (False, True):
@@ -229,5 +252,6 @@ sound()
 refuted()
 ended()
 killed()
+elsewhere()
 trouble()
 done()
