@@ -1,0 +1,59 @@
+#!/usr/bin/env -S python3 -B
+# SPDX-License-Identifier: LGPL-3.0-or-later
+"""What the proofs are worth as a guard of the C code: each change below must break them.
+
+  mutants.py OUT     OUT: the folder of compiled proofs
+
+Every mutant is built in a copy of proofs/, src/ and OUT, in which only what depends on it is compiled
+again. The last column is the file whose proof fails."""
+import concurrent.futures
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+MUTANTS = [
+    ("a coefficient of exp32", "src/enclosure/exp_constants.h",
+     "#define EXP32_C5 0x1.12397ep-7f", "#define EXP32_C5 0x1.12497ep-7f", "enclosure/exp_method"),
+    ("the low part of ln 2 of exp64", "src/enclosure/exp_constants.h",
+     "-0x1.718432a1b0e26p-35", "-0x1.718432a1b0e36p-35", "enclosure/exp_method"),
+    ("a claimed error that is too small", "src/enclosure/exp_constants.h",
+     "#define EXP32_ERROR 1.5 ", "#define EXP32_ERROR 1.25 ", "enclosure/exp_float"),
+    ("a fused operation of exp64 as a product and a sum", "src/enclosure/exp_isa.h",
+     "p = vd_fma(p, r, vd_set1(EXP64_C2));", "p = p * r + vd_set1(EXP64_C2);", "enclosure/exp_error"),
+    ("the fused operation itself as a product and a sum", "src/tensor/isa.h",
+     "c[i] = fmaf(a[i], b[i], c[i]);", "c[i] = a[i] * b[i] + c[i];", "enclosure/exp_vectors32"),
+]
+
+
+def survives(mutant):
+    """What there is to complain about; nothing when the mutant breaks the proof that it should."""
+    what, file, old, new, target = mutant
+    with tempfile.TemporaryDirectory() as folder:
+        tree = pathlib.Path(folder)
+        for part in ("proofs", "src", OUT):
+            shutil.copytree(ROOT / part, tree / part, symlinks=True)
+        path = tree / file
+        text = path.read_text()
+        if text.count(old) != 1:
+            return f"mutant \"{what}\" does not apply to {file}"
+        path.write_text(text.replace(old, new))
+        run = subprocess.run(["make", "-s", "-f", "proofs/Makefile", f"OUT={OUT}", f"{OUT}/{target}.vo"],
+                             cwd=tree, capture_output=True, text=True)
+    said = run.stdout + run.stderr
+    if run.returncode == 0:
+        return f"{what} ({file}) goes unnoticed"
+    if f"{target}.v\", line" not in said and "vectors.py" not in said:
+        return f"{what} ({file}) fails elsewhere than in {target}:\n{said}"
+    return None
+
+
+if __name__ == "__main__":
+    OUT = sys.argv[1]
+    with concurrent.futures.ThreadPoolExecutor(2) as pool:
+        complaints = list(pool.map(survives, MUTANTS))
+    for mutant, complaint in zip(MUTANTS, complaints):
+        print(f"proofs: {complaint}" if complaint else f"proofs: broken, as they should be, by {mutant[0]}")
+    sys.exit(1 if any(complaints) else 0)
