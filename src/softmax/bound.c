@@ -12,15 +12,15 @@
  * maximum m: they telescope to max s - s_j for an online softmax whose m is the maximum so far.
  * For fixed absolute perturbations, with x the exact quotient,
  *   |x' - x| <= sum p_j expm1(delta_j) |v_j - x| / sum p_j e^-delta_j =: spread,
- * an inequality without higher-order terms. Rounding of the sums adds depth_j u_A p_j e^delta_j
- * |v_j| for depth_j additions and depth_W u_A for the normaliser; division and result round once
- * each. Weights rounded to another format before they meet the values may or may not be the ones
- * that the normaliser sums, so that the errors need not cancel: u_W more for each of the two sums.
- * Weights that underflow (below 2^emin of the products) add N 2^(emin+2) max|v|, sums in subnormals
- * N 2^(emin-p+2); weights rounded in the subnormals of another format and sums in those of
- * accumulate likewise, a result in the subnormals of its own format 2^(emin-p). Parameters, inputs
- * or sums that may leave the range of their format make the bound infinite, and so can formats with
- * few bits: then it says nothing.
+ * an inequality without higher-order terms. Rounding of the sums adds z/(1-z) p_j e^delta_j |v_j|
+ * with z = depth u_A + u_W, and as much relatively in the normaliser; division and result round
+ * once each (proofs/softmax/bound.v). Weights rounded to another format before they meet the values
+ * may or may not be the ones that the normaliser sums, so that the errors need not cancel: u_W more
+ * for each of the two sums. Weights that underflow (below 2^emin of the products) add N 2^(emin+2)
+ * max|v|, sums in subnormals N 2^(emin-p+2); weights rounded in the subnormals of another format
+ * and sums in those of accumulate likewise, a result in the subnormals of its own format
+ * 2^(emin-p). Parameters, inputs or sums that may leave the range of their format make the bound
+ * infinite, and so can formats with few bits: then it says nothing.
  *
  * All sums are taken in double around the x^ of the double tier: |v_j - x| <= |v_j - x^| + radius
  * adds the total error times the radius, the rest is below the factor 1 + 2^-6.
@@ -265,12 +265,28 @@ static double total_error(const softmax_second *second, const softmax_row_terms 
   return grown / least;
 }
 
+/* (1 + u_W)(1 + u)^depth - 1 <= z / (1 - z) with z = depth u + u_W (theorem rounded_weights); where
+ * z reaches 1 nothing is known. */
+static double grown_sum(double z) {
+  return z < 1 ? z / (1 - z) : INFINITY;
+}
+
+/* What the normaliser, the division and the result's rounding may change of the quotient,
+ * relatively: (1 + u_A)(1 + u_O) / (1 - e) - 1 with e the normaliser's relative error (theorem
+ * softmax_bound). */
+static double quotient_error(const row_model *model) {
+  double e = grown_sum(model->sum_depth * model->u_accumulate + model->u_weights);
+  double u = model->u_accumulate + model->u_result + model->u_accumulate * model->u_result;
+  return e < 1 ? (u + e) / (1 - e) : INFINITY;
+}
+
 /* The logarithm of the normaliser is taken to be good to 4 u_A (1 + |log W|) (log64 is). */
 static double lse_bound(const row_model *model, const softmax_second *second, double grown,
                         double lse, double u_result) {
   double u = model->u_accumulate, largest = second->largest;
-  return grown + (model->sum_depth * u + model->u_weights) * 1.01 +
-         4 * u * (1 + fabs(lse - largest)) + (2 * u + u_result) * (fabs(lse) + fabs(largest));
+  double e = grown_sum(model->sum_depth * u + model->u_weights);
+  return grown + (e < 1 ? e / (1 - e) : INFINITY) * 1.01 + 4 * u * (1 + fabs(lse - largest)) +
+         (2 * u + u_result) * (fabs(lse) + fabs(largest));
 }
 
 /* What underflow can cost a component whose values are at most v_max: weights below the smallest
@@ -309,12 +325,11 @@ static void out_bounds(room_block *block, softmax_second *second, const softmax_
                          terms->lo, terms->hi);
   for (int64_t c = 0; c < block->out.width; c++) {
     double spread = (second->spread[c] + sink_g * fabs(x[c])) / least;
-    double sums = model->out_depth * second->total[c];
-    if (machine->builtin) sums += second->scratch[c];
-    sums = (sums * model->u_accumulate + second->total[c] * model->u_weights) / least;
-    double ends =
-        ((model->sum_depth + 2) * model->u_accumulate + model->u_weights + model->u_result) *
-        (fabs(x[c]) + spread + sums);
+    double sums =
+        grown_sum(model->out_depth * model->u_accumulate + model->u_weights) * second->total[c];
+    if (machine->builtin) sums += second->scratch[c] * model->u_accumulate;
+    sums /= least;
+    double ends = quotient_error(model) * (fabs(x[c]) + spread + sums);
     double largest = softmax_largest_value(pack, terms, c);
     double radius = block->out.radius[at * block->out.width + c];
     double bound = (spread + sums + ends) * (1 + 0x1p-6) +
