@@ -194,6 +194,146 @@ rewrite ex_total, mag_total, (total_permutation _ _ _ P), (total_permutation _ _
 rewrite !total_seq in H. exact H.
 Qed.
 
+(* The same with a depth of its own for every product: a key that is added early meets more roundings.
+   Products with weights, values and the number of roundings that they meet: *)
+Fixpoint paths t : list (R * R * nat) := match t with
+| Zero => [] | Val w => [(w, 1, 0%nat)] | Mul w v => [(w, v, 0%nat)]
+| Fma w v t => (w, v, 1%nat) :: map (fun p => (fst p, S (snd p))) (paths t)
+| Add l r => map (fun p => (fst p, S (snd p))) (paths l ++ paths r)
+| Scale c t => map (fun p => (c * fst (fst p), snd (fst p), S (snd p))) (paths t) end.
+
+(* sum of |w v| over the tree, each grown by its roundings *)
+Fixpoint grown_mag t := match t with
+| Zero => 0 | Val w => (1 + up) * Rabs w | Mul w v => (1 + up) * Rabs (w * v)
+| Fma w v t => (1 + u) * ((1 + up) * Rabs (w * v) + grown_mag t)
+| Add l r => (1 + u) * (grown_mag l + grown_mag r) | Scale c t => (1 + u) * (Rabs c * grown_mag t) end.
+
+Lemma grown_above t : mag t <= grown_mag t.
+Proof.
+induction t as [|w|w v|w v t IH|l IHl r IHr|c t IH]; simpl.
+- lra.
+- assert (0 <= up * Rabs w) by (apply Rmult_le_pos; [exact up_pos|apply Rabs_pos]). lra.
+- assert (0 <= up * Rabs (w * v)) by (apply Rmult_le_pos; [exact up_pos|apply Rabs_pos]). lra.
+- assert (0 <= up * Rabs (w * v)) by (apply Rmult_le_pos; [exact up_pos|apply Rabs_pos]).
+  pose proof (mag_pos t). pose proof (Rabs_pos (w * v)).
+  assert (0 <= u * ((1 + up) * Rabs (w * v) + grown_mag t)) by (apply Rmult_le_pos; lra). lra.
+- pose proof (mag_pos l). pose proof (mag_pos r).
+  assert (0 <= u * (grown_mag l + grown_mag r)) by (apply Rmult_le_pos; lra). lra.
+- pose proof (mag_pos t). pose proof (Rabs_pos c).
+  assert (H1 : Rabs c * mag t <= Rabs c * grown_mag t) by (apply Rmult_le_compat_l; assumption).
+  assert (0 <= Rabs c * mag t) by (apply Rmult_le_pos; assumption).
+  assert (0 <= u * (Rabs c * grown_mag t)) by (apply Rmult_le_pos; lra). lra.
+Qed.
+
+Lemma paths_off t : shrinks t ->
+  Rabs (fl t - ex t) <= grown_mag t - mag t + INR (ops t) * eta * ((1 + up) * (1 + u) ^ depth t).
+Proof.
+assert (G : forall d, 1 <= (1 + up) * (1 + u) ^ d).
+{ intros d. replace 1 with (1 * 1) at 1 by ring. apply Rmult_le_compat; try lra. apply grows. }
+assert (K : forall d d' k, (d <= d')%nat ->
+  INR k * eta * ((1 + up) * (1 + u) ^ d) <= INR k * eta * ((1 + up) * (1 + u) ^ d')).
+{ intros d d' k H. apply Rmult_le_compat_l; [apply Rmult_le_pos; [apply pos_INR|exact eta_pos]|].
+  apply Rmult_le_compat_l; [lra|]. apply Rle_pow; [lra|exact H]. }
+assert (N : forall d k, (1 + u) * (INR k * eta * ((1 + up) * (1 + u) ^ d)) + eta <=
+  INR (S k) * eta * ((1 + up) * (1 + u) ^ S d)).
+{ intros d k. rewrite S_INR. pose proof (G (S d)) as H. apply (Rmult_le_compat_l eta) in H; [|exact eta_pos].
+  rewrite <- tech_pow_Rmult in *. lra. }
+induction t as [|w|w v|w v t IH|l IHl r IHr|c t IH]; simpl depth; simpl ops; intros S.
+- simpl. replace (0 - 0) with 0 by ring. rewrite Rabs_R0. lra.
+- simpl. replace (w - w) with 0 by ring. rewrite Rabs_R0.
+  assert (0 <= up * Rabs w) by (apply Rmult_le_pos; [exact up_pos|apply Rabs_pos]). lra.
+- simpl. pose proof (rp_error (w * v)). assert (0 <= up * eta) by (apply Rmult_le_pos; assumption). lra.
+- simpl fl; simpl ex; simpl mag; simpl grown_mag.
+  eapply Rle_trans; [apply (step _ _ (grown_mag t - mag t +
+    INR (ops t) * eta * ((1 + up) * (1 + u) ^ depth t)) (mag t + Rabs (w * v)))|].
+  + replace (w * v + fl t - (w * v + ex t)) with (fl t - ex t) by ring. apply IH, S.
+  + eapply Rle_trans; [apply Rabs_triang|]. pose proof (ex_mag t). lra.
+  + pose proof (N (depth t) (ops t)). pose proof (Rabs_pos (w * v)).
+    assert (0 <= up * Rabs (w * v)) by (apply Rmult_le_pos; assumption).
+    assert (0 <= u * (up * Rabs (w * v))) by (apply Rmult_le_pos; assumption). lra.
+- simpl fl; simpl ex; simpl mag; simpl grown_mag. destruct S as [Sl Sr].
+  set (d := Nat.max (depth l) (depth r)) in *.
+  eapply Rle_trans; [apply (step _ _ (grown_mag l - mag l + (grown_mag r - mag r) +
+    INR (ops l + ops r) * eta * ((1 + up) * (1 + u) ^ d)) (mag l + mag r))|].
+  + replace (fl l + fl r - (ex l + ex r)) with ((fl l - ex l) + (fl r - ex r)) by ring.
+    eapply Rle_trans; [apply Rabs_triang|]. specialize (IHl Sl). specialize (IHr Sr).
+    pose proof (K (depth l) d (ops l) ltac:(unfold d; lia)).
+    pose proof (K (depth r) d (ops r) ltac:(unfold d; lia)). rewrite plus_INR. lra.
+  + eapply Rle_trans; [apply Rabs_triang|]. pose proof (ex_mag l). pose proof (ex_mag r). lra.
+  + pose proof (N d (ops l + ops r)%nat). lra.
+- simpl fl; simpl ex; simpl mag; simpl grown_mag. destruct S as [Sc St]. pose proof (Rabs_pos c) as Pc.
+  eapply Rle_trans; [apply (step _ _ (Rabs c * (grown_mag t - mag t) +
+    INR (ops t) * eta * ((1 + up) * (1 + u) ^ depth t)) (Rabs c * mag t))|].
+  + replace (c * fl t - c * ex t) with (c * (fl t - ex t)) by ring. rewrite Rabs_mult.
+    specialize (IH St). apply (Rmult_le_compat_l (Rabs c)) in IH; [|exact Pc].
+    assert (0 <= INR (ops t) * eta * ((1 + up) * (1 + u) ^ depth t)).
+    { pose proof (G (depth t)). apply Rmult_le_pos; [apply Rmult_le_pos; [apply pos_INR|exact eta_pos]|lra]. }
+    assert (Rabs c * (INR (ops t) * eta * ((1 + up) * (1 + u) ^ depth t)) <=
+      1 * (INR (ops t) * eta * ((1 + up) * (1 + u) ^ depth t))) by (apply Rmult_le_compat_r; assumption). lra.
+  + rewrite Rabs_mult. apply Rmult_le_compat_l; [exact Pc|apply ex_mag].
+  + pose proof (N (depth t) (ops t)). lra.
+Qed.
+
+Fixpoint total3 (f : R * R * nat -> R) (l : list (R * R * nat)) : R :=
+  match l with [] => 0 | p :: l => f p + total3 f l end.
+
+Lemma total3_app f l l' : total3 f (l ++ l') = total3 f l + total3 f l'.
+Proof. induction l as [|p l IH]; simpl; [ring|rewrite IH; ring]. Qed.
+Lemma total3_permutation f l l' : Permutation l l' -> total3 f l = total3 f l'.
+Proof. induction 1; simpl; try lra; congruence. Qed.
+Lemma total3_map f g h l : (forall p, f (g p) = h * f p) -> total3 f (map g l) = h * total3 f l.
+Proof. intros H. induction l as [|p l IH]; simpl; [ring|]. rewrite IH, H. ring. Qed.
+Lemma total3_seq f (w v : nat -> R) k n :
+  total3 f (map (fun j => (w j, v j, k j)) (seq 0 n)) = sum n (fun j => f (w j, v j, k j)).
+Proof.
+induction n as [|n IH]; [reflexivity|]. rewrite seq_S, map_app, total3_app, IH. simpl. ring.
+Qed.
+
+Lemma ex_paths t : ex t = total3 (fun p => fst (fst p) * snd (fst p)) (paths t).
+Proof.
+induction t as [|w|w v|w v t IH|l IHl r IHr|c t IH]; simpl; try ring.
+- rewrite (total3_map _ _ 1), IH; [ring|]. intros; simpl; ring.
+- rewrite (total3_map _ _ 1), total3_app, IHl, IHr; [ring|]. intros; simpl; ring.
+- rewrite (total3_map _ _ c), IH; [reflexivity|]. intros; simpl; ring.
+Qed.
+Lemma mag_paths t : mag t = total3 (fun p => Rabs (fst (fst p)) * Rabs (snd (fst p))) (paths t).
+Proof.
+induction t as [|w|w v|w v t IH|l IHl r IHr|c t IH]; simpl.
+- ring.
+- rewrite Rabs_R1. ring.
+- rewrite Rabs_mult. ring.
+- rewrite (total3_map _ _ 1), IH, Rabs_mult; [ring|]. intros; simpl; ring.
+- rewrite (total3_map _ _ 1), total3_app, IHl, IHr; [ring|]. intros; simpl; ring.
+- rewrite (total3_map _ _ (Rabs c)), IH; [reflexivity|]. intros; simpl. rewrite Rabs_mult. ring.
+Qed.
+Lemma grown_paths t : grown_mag t =
+  total3 (fun p => (1 + up) * (1 + u) ^ snd p * (Rabs (fst (fst p)) * Rabs (snd (fst p)))) (paths t).
+Proof.
+induction t as [|w|w v|w v t IH|l IHl r IHr|c t IH]; simpl.
+- ring.
+- rewrite Rabs_R1. ring.
+- rewrite Rabs_mult. ring.
+- rewrite (total3_map _ _ (1 + u)), IH, Rabs_mult; [ring|]. intros; simpl; ring.
+- rewrite (total3_map _ _ (1 + u)), total3_app, IHl, IHr; [ring|]. intros; simpl; ring.
+- rewrite (total3_map _ _ ((1 + u) * Rabs c)), IH; [ring|]. intros; simpl. rewrite Rabs_mult. ring.
+Qed.
+
+(* t sums w_j v_j over the keys j < n, in any order; key j meets k_j roundings. *)
+Definition sums_along (t : tree) (n : nat) (w v : nat -> R) (k : nat -> nat) : Prop :=
+  shrinks t /\ Permutation (paths t) (map (fun j => (w j, v j, k j)) (seq 0 n)).
+
+(** theorem: summation_paths — summation_tree with a depth k_j of its own for every product: off by at most sum ((1 + u_P)(1 + u)^k_j - 1) |w_j v_j| and one underflow an operation. used by: src/softmax/enclose.c *)
+Theorem summation_paths t n w v k : sums_along t n w v k ->
+  Rabs (fl t - sum n (fun j => w j * v j)) <=
+    sum n (fun j => ((1 + up) * (1 + u) ^ k j - 1) * (Rabs (w j) * Rabs (v j))) +
+    INR (ops t) * eta * ((1 + up) * (1 + u) ^ depth t).
+Proof.
+intros [S P]. assert (H := paths_off t S).
+rewrite ex_paths, mag_paths, grown_paths, !(total3_permutation _ _ _ P), !total3_seq in H. simpl in H.
+rewrite <- sum_minus in H. eapply Rle_trans; [exact H|]. apply Rplus_le_compat_r.
+right. apply sum_ext. intros. ring.
+Qed.
+
 (* (1 + u)^n - 1 <= n u / (1 - n u), the g(n) of the derivations *)
 Lemma gamma n : INR n * u < 1 -> (1 + u) ^ n - 1 <= INR n * u / (1 - INR n * u).
 Proof.

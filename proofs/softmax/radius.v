@@ -83,19 +83,26 @@ Definition radius (keys rho out_error sum_error a x V : R) : R :=
 
 Section Row.
 Variables (n : nat) (w w' v : nat -> R) (V rho out_error sum_error a : R) (out total : tree).
+Variables (kO kW : nat -> nat). (* roundings that a key meets in out and in the normaliser *)
+Notation negligible j := (0 <= w j <= pow2 (-98) /\ 0 <= w' j <= pow2 (-98)).
 Hypothesis w_pos : forall j, (j < n)%nat -> 0 <= w j.
 (* weights are relative to a shift that one key's score set *)
 Hypothesis W_large : 1 - pow2 (-10) <= sum n w.
 (* a key matters, and its weight is relatively precise, or both its weights are negligible *)
 Hypothesis weights : forall j, (j < n)%nat ->
-  Rabs (w' j - w j) <= rho * w j \/ (0 <= w j <= pow2 (-98) /\ 0 <= w' j <= pow2 (-98)).
+  Rabs (w' j - w j) <= rho * w j \/ negligible j.
 Hypothesis values : forall j, (j < n)%nat -> Rabs (v j) <= V.
-Hypothesis outs : sums_up out n w' v.
-Hypothesis totals : sums_up total n w' (fun _ => 1).
+Hypothesis outs : sums_along out n w' v kO.
+Hypothesis totals : sums_along total n w' (fun _ => 1) kW.
 Hypothesis rho_small : 0 <= rho <= pow2 (-16).
-(* the depths of the sums, as the C code counts them *)
-Hypothesis out_depth : INR (S (depth out)) * u64 * (1 + pow2 (-20)) <= out_error <= pow2 (-22).
-Hypothesis sum_depth : INR (S (depth total)) * u64 * (1 + pow2 (-20)) <= sum_error <= pow2 (-22).
+(* The depths of the sums, as the C code counts them for keys that matter; others may have met more
+   moves of the shift. *)
+Definition counted (k : nat -> nat) (t : tree) (eps : R) :=
+  0 <= eps <= pow2 (-22) /\ INR (S (depth t)) * u64 <= pow2 (-22) /\
+  forall j, (j < n)%nat -> INR (S (k j)) * u64 <= pow2 (-22) /\
+    (INR (S (k j)) * u64 * (1 + pow2 (-20)) <= eps \/ negligible j).
+Hypothesis out_depth : counted kO out out_error.
+Hypothesis sum_depth : counted kW total sum_error.
 Hypothesis out_ops : INR (ops out) <= pow2 70.
 Hypothesis sum_ops : INR (ops total) <= pow2 70.
 Hypothesis few : INR n <= pow2 60.
@@ -104,25 +111,40 @@ Hypothesis a_large : sum n (fun j => w j * Rabs (v j)) / sum n w <= a.
 Let num := fl rnd64 rnd64 out.
 Let den := fl rnd64 rnd64 total.
 
-Lemma tree_close t f eps : sums_up t n w' f -> INR (ops t) <= pow2 70 ->
-  INR (S (depth t)) * u64 * (1 + pow2 (-20)) <= eps <= pow2 (-22) ->
+Lemma tree_close t f F k eps : sums_along t n w' f k -> INR (ops t) <= pow2 70 -> counted k t eps ->
+  (forall j, (j < n)%nat -> Rabs (f j) <= F) ->
   Rabs (fl rnd64 rnd64 t - sum n (fun j => w' j * f j)) <=
-    eps * sum n (fun j => Rabs (w' j) * Rabs (f j)) + pow2 (-1004).
+    eps * sum n (fun j => Rabs (w' j) * Rabs (f j)) + (pow2 (-20) * (INR n * (pow2 (-98) * F)) + pow2 (-1004)).
 Proof.
-intros H Ho [He Hs]. assert (Z : (-1074 <= -1074)%Z) by lia.
-assert (T := formats_tree (-1074) 53 (-1074) 53 eq_refl eq_refl Z t n w' f H). clear Z.
-assert (G : (1 + u64) ^ S (depth t) - 1 <= eps).
-{ eapply Rle_trans; [apply gamma_up|exact He]; [apply bpow_ge_0|].
-  simpl bpow in *. assert (P := pos_INR (S (depth t))). lra. }
-rewrite <- tech_pow_Rmult in G. unfold roundoff in T.
-assert (D : 0 <= sum n (fun j => Rabs (w' j) * Rabs (f j))).
-{ apply sum_nonneg. intros. apply Rmult_le_pos; apply Rabs_pos. }
-eapply Rle_trans; [exact T|]. apply Rplus_le_compat.
-- apply Rmult_le_compat_r; [exact D|exact G].
-- set (q := (1 + u64) * (1 + u64) ^ depth t) in *.
-  assert (q <= 2) by (simpl bpow in Hs; lra).
-  assert (q_pos : 0 <= q).
-  { assert (B := bpow_ge_0 radix2 (-53)). unfold q. apply Rmult_le_pos; [lra|]. apply pow_le; lra. }
+intros H Ho [He [Hd Hk]] HF. assert (U : 0 <= u64) by apply bpow_ge_0.
+assert (Z : forall x, Rabs (rnd64 x - x) <= u64 * Rabs x + underflow (-1074)).
+{ intros x. apply (nearest_error (-1074) 53). lia. }
+assert (T := summation_paths rnd64 rnd64 u64 u64 (underflow (-1074)) U U (bpow_ge_0 _ _) Z Z t n w' f k H).
+clear Z. eapply Rle_trans; [exact T|]. rewrite <- Rplus_assoc. apply Rplus_le_compat.
+- rewrite <- sum_scal, <- sum_const, <- sum_scal, <- sum_plus. apply sum_le. intros j Hj.
+  destruct (Hk j Hj) as [K1 K2]. pose proof (HF j Hj) as Fj.
+  pose proof (Rabs_pos (w' j)) as P1. pose proof (Rabs_pos (f j)) as P2.
+  assert (P3 : 0 <= Rabs (w' j) * Rabs (f j)) by (apply Rmult_le_pos; assumption).
+  assert (P4 : 0 <= pow2 (-20) * (pow2 (-98) * F)).
+  { apply Rmult_le_pos; [apply bpow_ge_0|]. apply Rmult_le_pos; [apply bpow_ge_0|lra]. }
+  assert (G := gamma_up (S (k j)) u64 U K1). rewrite <- tech_pow_Rmult in G.
+  destruct K2 as [K2|[_ K2]].
+  + apply Rle_trans with (eps * (Rabs (w' j) * Rabs (f j))); [|lra].
+    apply Rmult_le_compat_r; [exact P3|]. eapply Rle_trans; [exact G|exact K2].
+  + assert (B : Rabs (w' j) * Rabs (f j) <= pow2 (-98) * F).
+    { apply Rmult_le_compat; try assumption. rewrite Rabs_pos_eq by apply K2. apply K2. }
+    assert (0 <= eps * (Rabs (w' j) * Rabs (f j))) by (apply Rmult_le_pos; [apply He|exact P3]).
+    apply Rle_trans with (pow2 (-20) * (pow2 (-98) * F)); [|lra].
+    apply Rmult_le_compat; try assumption.
+    * assert (1 <= (1 + u64) * (1 + u64) ^ k j); [|lra].
+      rewrite tech_pow_Rmult. apply pow_R1_Rle. lra.
+    * eapply Rle_trans; [exact G|]. simpl bpow in *.
+      assert (0 <= INR (S (k j)) * / 9007199254740992) by (apply Rmult_le_pos; [apply pos_INR|lra]). lra.
+- assert (G := gamma_up (S (depth t)) u64 U Hd). rewrite <- tech_pow_Rmult in G.
+  set (q := (1 + u64) * (1 + u64) ^ depth t) in *.
+  assert (q <= 2).
+  { assert (0 <= INR (S (depth t)) * u64) by (apply Rmult_le_pos; [apply pos_INR|exact U]). simpl bpow in *. lra. }
+  assert (q_pos : 0 <= q) by (unfold q; apply Rmult_le_pos; [lra|apply pow_le; lra]).
   assert (Pu : 0 <= underflow (-1074)) by apply bpow_ge_0.
   apply Rle_trans with (pow2 70 * underflow (-1074) * 2).
   + apply Rmult_le_compat; [|exact q_pos| |assumption].
@@ -143,58 +165,67 @@ assert (W_pos : 0 < sum n w) by (simpl bpow in W_large; lra).
 set (x := mean n w v). set (W := sum n w) in *. set (A := sum n (fun j => w j * Rabs (v j)) / W) in *.
 assert (HA : 0 <= A) by (apply A_pos; assumption).
 assert (AV : A <= V) by (apply A_below_V; assumption).
-assert (HO := tree_close out v out_error outs out_ops out_depth). fold num in HO.
-assert (HS := tree_close total (fun _ => 1) sum_error totals sum_ops sum_depth). fold den in HS.
+assert (HO := tree_close out v V kO out_error outs out_ops out_depth values). fold num in HO.
+assert (HS := tree_close total (fun _ => 1) 1 kW sum_error totals sum_ops sum_depth
+  ltac:(intros; cbv beta; rewrite Rabs_R1; lra)). fold den in HS.
 cbv beta in HS.
 rewrite (sum_ext n (fun j => w' j * 1) w') in HS by (intros; ring).
 rewrite (sum_ext n (fun j => Rabs (w' j) * Rabs 1) (fun j => Rabs (w' j))) in HS
   by (intros; rewrite Rabs_R1; ring).
 assert (tau_pos : 0 <= pow2 (-98)) by apply bpow_ge_0.
 assert (eta_pos : 0 <= pow2 (-1004)) by apply bpow_ge_0.
-assert (gO : 0 <= out_error).
-{ destruct out_depth as [H _]. eapply Rle_trans; [|exact H].
-  apply Rmult_le_pos; [apply Rmult_le_pos; [apply pos_INR|apply bpow_ge_0]|].
-  assert (B := bpow_ge_0 radix2 (-20)); lra. }
-assert (gW : 0 <= sum_error).
-{ destruct sum_depth as [H _]. eapply Rle_trans; [|exact H].
-  apply Rmult_le_pos; [apply Rmult_le_pos; [apply pos_INR|apply bpow_ge_0]|].
-  assert (B := bpow_ge_0 radix2 (-20)); lra. }
-assert (C := cross n w w' v rho (pow2 (-98)) V w_pos W_pos ltac:(lra) tau_pos off values
-  num den out_error sum_error (pow2 (-1004)) (pow2 (-1004)) gO gW eta_pos HO HS).
-fold W in C. fold x in C. fold A in C.
-assert (L := weights_least n w w' rho (pow2 (-98)) off). fold W in L.
-assert (Z := weights_size n w w' rho (pow2 (-98)) w_pos off). fold W in Z.
+assert (gO : 0 <= out_error <= pow2 (-22)) by apply out_depth.
+assert (gW : 0 <= sum_error <= pow2 (-22)) by apply sum_depth.
 set (N := INR n) in *. assert (N_pos : 0 <= N) by apply pos_INR.
 assert (Nt : N * pow2 (-98) <= pow2 (-38)).
 { change (-38)%Z with (60 + -98)%Z. rewrite bpow_plus. apply Rmult_le_compat_r; assumption. }
-assert (tiny : pow2 (-1004) <= pow2 (-38)) by (apply bpow_le; lia).
+set (etaO := pow2 (-20) * (N * (pow2 (-98) * V)) + pow2 (-1004)) in *.
+set (etaW := pow2 (-20) * (N * (pow2 (-98) * 1)) + pow2 (-1004)) in *.
+assert (NP : 0 <= N * pow2 (-98)) by (apply Rmult_le_pos; assumption).
+assert (V_pos : 0 <= V) by lra.
+assert (NPV : 0 <= N * (pow2 (-98) * V)) by (rewrite <- Rmult_assoc; apply Rmult_le_pos; assumption).
+assert (P20 : 0 <= pow2 (-20)) by apply bpow_ge_0.
+assert (etaO_pos : 0 <= etaO).
+{ apply Rplus_le_le_0_compat; [apply Rmult_le_pos; assumption|exact eta_pos]. }
+assert (etaW_pos : 0 <= etaW).
+{ apply Rplus_le_le_0_compat; [apply Rmult_le_pos; [exact P20|rewrite Rmult_1_r; exact NP]|exact eta_pos]. }
+assert (tiny : etaW <= pow2 (-37)).
+{ assert (pow2 (-1004) <= pow2 (-38)) by (apply bpow_le; lia). unfold etaW. rewrite Rmult_1_r.
+  generalize dependent (pow2 (-1004)). intros e; intros. change (pow2 (-37)) with (pow2 (1 + -38)).
+  rewrite bpow_plus. change (pow2 1) with 2.
+  assert (pow2 (-20) * (N * pow2 (-98)) <= 1 * (N * pow2 (-98))) by (apply Rmult_le_compat_r; [exact NP|simpl; lra]). lra. }
+assert (C := cross n w w' v rho (pow2 (-98)) V w_pos W_pos ltac:(lra) tau_pos off values
+  num den out_error sum_error etaO etaW (proj1 gO) (proj1 gW) etaW_pos HO HS).
+fold W in C. fold x in C. fold A in C.
+assert (L := weights_least n w w' rho (pow2 (-98)) off). fold W in L.
+assert (Z := weights_size n w w' rho (pow2 (-98)) w_pos off). fold W in Z.
+fold N in L, Z.
 assert (den_large : W * (1 - pow2 (-13)) <= den).
-{ apply Rabs_range in HS. apply (Rmult_le_compat_l sum_error) in Z; [|exact gW].
+{ apply Rabs_range in HS. apply (Rmult_le_compat_l sum_error) in Z; [|apply gW].
   assert (sum_error * ((1 + rho) * W + N * pow2 (-98)) <= pow2 (-22) * ((1 + rho) * W + N * pow2 (-98))).
   { apply Rmult_le_compat_r; [|lra].
     assert (0 <= (1 + rho) * W) by (apply Rmult_le_pos; lra).
     assert (0 <= N * pow2 (-98)) by (apply Rmult_le_pos; assumption). lra. }
   assert (rho * W <= pow2 (-16) * W) by (apply Rmult_le_compat_r; lra).
-  generalize dependent (pow2 (-1004)). intros e; intros. simpl bpow in *. lra. }
+  clearbody etaW. clear C HO etaO_pos. simpl bpow in *. lra. }
 assert (q_off : Rabs (rnd64 (num / den) - num / den) <= u64 * Rabs (num / den) + pow2 (-1075)).
 { apply (nearest_error (-1074) 53). lia. }
-set (r := rest n (pow2 (-98)) V out_error sum_error (pow2 (-1004)) (pow2 (-1004))) in *.
-assert (V_pos : 0 <= V) by lra.
+set (r := rest n (pow2 (-98)) V out_error sum_error etaO etaW) in *.
 assert (NV : 0 <= N * V) by (apply Rmult_le_pos; lra).
 (* what does not scale with A or x *)
-assert (r_small : r <= N * pow2 (-98) * V * (2 + pow2 (-20)) + (V * pow2 (-1004) + pow2 (-1004))).
-{ unfold r, rest. fold N. set (e := pow2 (-1004)). set (t := pow2 (-98)) in *.
-  assert (P : 0 <= N * (t * V)) by (apply Rmult_le_pos; [exact N_pos|apply Rmult_le_pos; lra]).
-  assert (out_error * (N * (t * V)) <= pow2 (-22) * (N * (t * V))) by (apply Rmult_le_compat_r; lra).
-  assert (sum_error * (N * (t * V)) <= pow2 (-22) * (N * (t * V))) by (apply Rmult_le_compat_r; lra).
-  simpl bpow in *. lra. }
+assert (r_small : r <= N * (pow2 (-98) * V) * (2 + pow2 (-18)) + (V * pow2 (-1004) + pow2 (-1004))).
+{ unfold r, rest, etaO, etaW. fold N. set (z := N * (pow2 (-98) * V)) in *.
+  replace (V * (sum_error * (N * pow2 (-98)) + (pow2 (-20) * (N * (pow2 (-98) * 1)) + pow2 (-1004))))
+    with (sum_error * z + pow2 (-20) * z + V * pow2 (-1004)) by (unfold z; ring).
+  replace (N * (pow2 (-98) * (2 * V))) with (2 * z) by (unfold z; ring).
+  assert (Z1 : out_error * z <= pow2 (-22) * z) by (apply Rmult_le_compat_r; lra).
+  assert (Z2 : sum_error * z <= pow2 (-22) * z) by (apply Rmult_le_compat_r; lra).
+  revert Z1 Z2 NPV. clearbody z. clear. generalize (pow2 (-1004)). intros. simpl bpow in *. lra. }
 assert (r_pos : 0 <= r).
-{ unfold r, rest. fold N. assert (0 <= N * pow2 (-98)) by (apply Rmult_le_pos; assumption).
-  assert (0 <= N * (pow2 (-98) * V)) by (rewrite <- Rmult_assoc; apply Rmult_le_pos; assumption).
-  repeat apply Rplus_le_le_0_compat; try assumption.
+{ unfold r, rest. fold N. clearbody etaO etaW. repeat apply Rplus_le_le_0_compat; try assumption.
   - replace (N * (pow2 (-98) * (2 * V))) with (2 * (N * (pow2 (-98) * V))) by ring. lra.
-  - apply Rmult_le_pos; assumption.
-  - apply Rmult_le_pos; [exact V_pos|]. apply Rplus_le_le_0_compat; [apply Rmult_le_pos; assumption|exact eta_pos]. }
+  - apply Rmult_le_pos; [apply gO|assumption].
+  - apply Rmult_le_pos; [exact V_pos|]. apply Rplus_le_le_0_compat; [apply Rmult_le_pos; [apply gW|assumption]|assumption]. }
 set (rr := r / W).
 assert (Wr : W * rr = r) by (unfold rr; field; lra).
 assert (rr_pos : 0 <= rr) by (apply Rmult_le_pos; [exact r_pos|left; apply Rinv_0_lt_compat, W_pos]).
@@ -221,16 +252,15 @@ apply Rplus_le_compat.
   assert (E75 : pow2 (-1075) <= pow2 (-1004)) by (apply bpow_le; lia).
   assert (E04 : 16 * pow2 (-1004) = pow2 (-1000)).
   { change 16 with (pow2 4). rewrite <- bpow_plus. reflexivity. }
-  assert (EV : V * pow2 (-1004) <= pow2 (-30) * (N * pow2 (-98) * V)).
-  { replace (pow2 (-30) * (N * pow2 (-98) * V)) with (V * (N * (pow2 (-30) * pow2 (-98)))) by ring.
+  assert (EV : V * pow2 (-1004) <= pow2 (-30) * (N * (pow2 (-98) * V))).
+  { replace (pow2 (-30) * (N * (pow2 (-98) * V))) with (V * (N * (pow2 (-30) * pow2 (-98)))) by ring.
     apply Rmult_le_compat_l; [exact V_pos|]. rewrite <- bpow_plus.
     apply Rle_trans with (1 * pow2 (-30 + -98)); [rewrite Rmult_1_l; apply bpow_le; lia|].
     apply Rmult_le_compat_r; [apply bpow_ge_0|exact N1]. }
   rewrite E98, <- E04.
-  assert (NP : 0 <= N * pow2 (-98) * V) by (apply Rmult_le_pos; [apply Rmult_le_pos|]; assumption).
   assert (N * (16 * pow2 (-1004)) >= 0) by (apply Rle_ge, Rmult_le_pos; lra).
   generalize dependent (pow2 (-1004)). intros e; intros. generalize dependent (pow2 (-1075)). intros.
-  replace (N * (4 * pow2 (-98)) * V) with (4 * (N * pow2 (-98) * V)) by ring.
-  generalize dependent (N * pow2 (-98) * V). intros z; intros. simpl bpow in *. lra.
+  replace (N * (4 * pow2 (-98)) * V) with (4 * (N * (pow2 (-98) * V))) by ring.
+  generalize dependent (N * (pow2 (-98) * V)). intros z; intros. simpl bpow in *. lra.
 Qed.
 End Row.

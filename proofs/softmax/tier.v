@@ -26,10 +26,19 @@ Let w' j := e j * factor (l j).
 (* softmax_terms_finish *)
 Let rho := (E + (70 + (if rescaled then 112 else 0)) * pow2 (-53)) * (1 + pow2 (-10)).
 Hypothesis usable : 0 <= E /\ rho <= pow2 (-16).
-Hypothesis outs : sums_up out n w' v.
-Hypothesis totals : sums_up total n w' (fun _ => 1).
-Hypothesis out_depth : INR (S (depth out)) * pow2 (-53) * (1 + pow2 (-20)) <= out_error <= pow2 (-22).
-Hypothesis sum_depth : INR (S (depth total)) * pow2 (-53) * (1 + pow2 (-20)) <= sum_error <= pow2 (-22).
+(* Sums by any trees. A key meets one rounding for every move of the shift beside bO, bW others; in C
+   bO = PASS_CHAIN + PASS_KEYS / PASS_CHAIN + blocks and bW = PASS_KEYS / PASS_LANES + 4 + blocks. *)
+Variables (kO kW : nat -> nat) (bO bW : nat).
+Hypothesis outs : sums_along out n w' v kO.
+Hypothesis totals : sums_along total n w' (fun _ => 1) kW.
+Hypothesis out_depth : forall j, (j < n)%nat -> (kO j <= bO + length (l j))%nat.
+Hypothesis sum_depth : forall j, (j < n)%nat -> (kW j <= bW + length (l j))%nat.
+(* gamma_up *)
+Hypothesis out_counted : INR (bO + 10) * pow2 (-53) * (1 + pow2 (-20)) <= out_error <= pow2 (-22).
+Hypothesis sum_counted : INR (bW + 10) * pow2 (-53) * (1 + pow2 (-20)) <= sum_error <= pow2 (-22).
+(* fewer than 2^30 blocks *)
+Hypothesis shallow : INR (S (depth out)) <= pow2 30 /\ INR (S (depth total)) <= pow2 30 /\
+  forall j, (j < n)%nat -> INR (S (kO j)) <= pow2 30 /\ INR (S (kW j)) <= pow2 30.
 Hypothesis out_ops : INR (ops out) <= pow2 70.
 Hypothesis sum_ops : INR (ops total) <= pow2 70.
 Hypothesis few : INR n <= pow2 60.
@@ -62,6 +71,35 @@ apply Rmult_le_compat_r; [apply bpow_ge_0|].
 destruct rescaled; [destruct (l j); lra|]. rewrite (unmoved eq_refl j Hj). lra.
 Qed.
 
+Lemma is_shallow k : INR (S k) <= pow2 30 -> INR (S k) * pow2 (-53) <= pow2 (-22).
+Proof.
+intros H. apply Rle_trans with (pow2 30 * pow2 (-53)).
+- apply Rmult_le_compat_r; [apply bpow_ge_0|exact H].
+- rewrite <- bpow_plus. apply bpow_le. lia.
+Qed.
+
+Lemma is_counted k t b eps : (forall j, (j < n)%nat -> (k j <= b + length (l j))%nat) ->
+  INR (b + 10) * pow2 (-53) * (1 + pow2 (-20)) <= eps <= pow2 (-22) -> INR (S (depth t)) <= pow2 30 ->
+  (forall j, (j < n)%nat -> INR (S (k j)) <= pow2 30) -> counted n w w' k t eps.
+Proof.
+intros Hk Hc Hd Hs. assert (U : 0 <= pow2 (-53)) by apply bpow_ge_0.
+assert (U2 : 0 <= 1 + pow2 (-20)) by (assert (B := bpow_ge_0 radix2 (-20)); lra).
+split; [split; [|apply Hc]|split; [apply is_shallow, Hd|]].
+- eapply Rle_trans; [|apply Hc]. apply Rmult_le_pos; [apply Rmult_le_pos; [apply pos_INR|exact U]|exact U2].
+- intros j Hj. split; [apply is_shallow, Hs, Hj|]. destruct (shifts j Hj) as [Hm HM].
+  destruct (Rle_lt_dec (-68) (rnd64 (sh j - m j) - distance (l j))) as [H|H]; [left|right].
+  + assert (B := few_moves (l j) Hm). pose proof (below j Hj).
+    assert (L : (length (l j) < 10)%nat).
+    { apply INR_lt. replace (INR 10) with 10 by (simpl; ring). lra. }
+    eapply Rle_trans; [|apply Hc]. apply Rmult_le_compat_r; [exact U2|]. apply Rmult_le_compat_r; [exact U|].
+    apply le_INR. specialize (Hk j Hj). lia.
+  + destruct usable as [HE HR]. pose proof rho_above_E as RE.
+    assert (E14 : pow2 (-16) <= pow2 (-14)) by (apply bpow_le; lia).
+    assert (T := is_negligible (s j) (sh j) (m j) E (e j) (l j) (scores j Hj) ltac:(lra) (below j Hj)
+      (exponentials j Hj) Hm H).
+    rewrite HM in T. exact T.
+Qed.
+
 Lemma w_is_shifted f : mean n (fun j => exp (s j)) f = mean n w f.
 Proof.
 rewrite (mean_ext n w (fun j => exp (- M) * exp (s j)) f).
@@ -76,7 +114,7 @@ Theorem softmax_radius : let x' := rnd64 (fl rnd64 rnd64 out / fl rnd64 rnd64 to
   Rabs (x' - mean n (fun j => exp (s j)) v) <= radius (INR n) rho out_error sum_error a (Rabs x') V.
 Proof.
 intros x'. rewrite w_is_shifted in a_large |- *. unfold x'.
-apply (quotient_radius n w w'); try assumption.
+apply (quotient_radius n w w' v V rho out_error sum_error a out total kO kW); try assumption.
 - intros. left. apply exp_pos.
 - destruct first as [j [Hj HM]]. destruct usable as [HE HR]. pose proof rho_above_E.
   apply Rle_trans with (w j).
@@ -85,5 +123,7 @@ apply (quotient_radius n w w'); try assumption.
   + apply sum_ge_term with (f := w); [intros; left; apply exp_pos|exact Hj].
 - exact weight_close.
 - destruct usable. split; [pose proof rho_above_E; lra|assumption].
+- apply (is_counted kO out bO); [exact out_depth|exact out_counted|apply shallow|apply shallow].
+- apply (is_counted kW total bW); [exact sum_depth|exact sum_counted|apply shallow|apply shallow].
 Qed.
 End Row.

@@ -115,6 +115,9 @@ Fixpoint factor (l : list (R * R)) : R := match l with [] => 1 | p :: l => snd p
 Lemma distance_pos l : moves l -> 0 <= distance l.
 Proof. induction 1 as [|p l [H _] _ IH]; simpl; lra. Qed.
 
+Lemma few_moves l : moves l -> 8 * INR (length l) <= distance l.
+Proof. induction 1 as [|p l [H _] _ IH]; [simpl; lra|]. cbn [length distance]. rewrite S_INR. lra. Qed.
+
 Lemma factor_pos l : moves l -> 0 <= factor l.
 Proof.
 induction 1 as [|p l [_ [H _]] _ IH]; simpl; [lra|]. apply Rmult_le_pos; assumption.
