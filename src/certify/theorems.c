@@ -7,21 +7,22 @@
 #include <string.h>
 
 static const theorem_link links[] = {
-    {"taylor", "recurrence-is-truncated-kernel", NULL, NULL, "merges"},
-    {"toeplitz", "decomposition-identity", NULL, NULL, "decomposition"},
-    {"toeplitz", "decomposition-is-polynomial-kernel", NULL, NULL, "decomposition"},
-    {"toeplitz", "hadamard-closure", NULL, NULL, "hadamard_closure"},
-    {"entmax", "kernel-regression", NULL, NULL, "entmax_is_kernel_regression"},
-    {"entmax", "bandwidth-range", NULL, NULL, "bandwidth_range"},
-    {"gaussian", "gaussian-softmax", NULL, NULL, "gaussian_is_softmax"},
-    {"epanechnikov", "epanechnikov-family", "of=normrelu ", NULL, "normrelu_is_epanechnikov"},
-    {"epanechnikov", "epanechnikov-family", "of=relumax ", NULL, "relumax_is_epanechnikov"},
-    {"epanechnikov", "epanechnikov-family", "of=sparsemax ", NULL, "entmax_is_kernel_regression"},
-    {"topk-uniform", "nearest-keys", NULL, NULL, "topk_is_a_ball"},
-    {"entmax", "missing-hypotheses", "without=unit-norms ", NULL, "unequal_norms"},
-    {"entmax", "missing-hypotheses", "without=one-largest-score ", NULL,
+    {"taylor", "recurrence-is-truncated-kernel", NULL, NULL, NULL, "merges"},
+    {"toeplitz", "decomposition-identity", NULL, NULL, NULL, "decomposition"},
+    {"toeplitz", "decomposition-is-polynomial-kernel", NULL, NULL, NULL, "decomposition"},
+    {"toeplitz", "hadamard-closure", NULL, NULL, NULL, "hadamard_closure"},
+    {"entmax", "kernel-regression", NULL, NULL, NULL, "entmax_is_kernel_regression"},
+    {"entmax", "bandwidth-range", NULL, NULL, NULL, "bandwidth_range"},
+    {"gaussian", "gaussian-softmax", NULL, NULL, NULL, "gaussian_is_softmax"},
+    {"epanechnikov", "epanechnikov-family", "of=normrelu ", NULL, NULL, "normrelu_is_epanechnikov"},
+    {"epanechnikov", "epanechnikov-family", "of=relumax ", NULL, NULL, "relumax_is_epanechnikov"},
+    {"epanechnikov", "epanechnikov-family", "of=sparsemax ", NULL, NULL,
+     "entmax_is_kernel_regression"},
+    {"topk-uniform", "nearest-keys", NULL, NULL, NULL, "topk_is_a_ball"},
+    {"entmax", "missing-hypotheses", "without=unit-norms ", NULL, NULL, "unequal_norms"},
+    {"entmax", "missing-hypotheses", "without=one-largest-score ", NULL, NULL,
      "relumax_not_differentiable"},
-    {"entmax", "missing-hypotheses", "without=mass-bound ", NULL, "relumax_retains_no_mass"},
+    {"entmax", "missing-hypotheses", "without=mass-bound ", NULL, NULL, "relumax_retains_no_mass"},
 };
 const theorem_map certify_theorems = {links, sizeof links / sizeof *links};
 
@@ -37,20 +38,39 @@ static const theorem_link *find(const theorem_map *map, const char *kernel, cons
   return NULL;
 }
 
-/* Is `name` one of the words of `words`, which are separated by single blanks? */
-static int among(const char *words, const char *name) {
+/* The word of `words`, which are separated by single blanks, that begins with `name` and goes on
+ * with `next` or ends there ('\0'); NULL: none. */
+static const char *word(const char *words, const char *name, char next) {
   size_t length = strlen(name);
   for (const char *at = words; (at = strstr(at, name)); at += length)
-    if ((at == words || at[-1] == ' ') && (!at[length] || at[length] == ' ')) return 1;
-  return 0;
+    if ((at == words || at[-1] == ' ') &&
+        (next ? at[length] == next : !at[length] || at[length] == ' '))
+      return at + length;
+  return NULL;
 }
 
 static int uses_one_of(const certify_case *c, const char *words) {
   for (size_t i = 0; i < c->param_count; i++)
-    if (among(words, c->param_names[i])) return 1;
+    if (word(words, c->param_names[i], '\0')) return 1;
   for (size_t i = 0; i < c->input_count; i++)
-    if (among(words, c->inputs[i].name)) return 1;
+    if (word(words, c->inputs[i].name, '\0')) return 1;
   return 0;
+}
+
+static int differs_from(const certify_case *c, const char *words) {
+  for (size_t i = 0; i < c->param_count; i++) {
+    const char *value = word(words, c->param_names[i], '='), *text = c->param_texts[i];
+    size_t length = strlen(text);
+    if (value &&
+        (strncmp(value + 1, text, length) || (value[1 + length] && value[1 + length] != ' ')))
+      return 1;
+  }
+  return 0;
+}
+
+static int covers(const theorem_link *link, const certify_case *c, const certify_output *o) {
+  return o->dtype != ATTEST_FLOAT64 && !(link->without && uses_one_of(c, link->without)) &&
+         !(link->only && differs_from(c, link->only));
 }
 
 static char *print(char basis[THEOREM_BASIS], const theorem_link *link, const char *by) {
@@ -61,9 +81,7 @@ static char *print(char basis[THEOREM_BASIS], const theorem_link *link, const ch
 char *theorem_output_basis(char basis[THEOREM_BASIS], const theorem_map *map, const certify_case *c,
                            const certify_output *o) {
   const theorem_link *link = find(map, c->kernel, c->theorem, problem_output_names[o->output]);
-  if (o->dtype == ATTEST_FLOAT64 || (link && link->without && uses_one_of(c, link->without)))
-    link = NULL;
-  return print(basis, link, c->theorem);
+  return print(basis, link && covers(link, c, o) ? link : NULL, c->theorem);
 }
 
 char *theorem_statement_basis(char basis[THEOREM_BASIS], const theorem_map *map,

@@ -8,13 +8,14 @@
 
 /* A row of the map. A verdict on an output rests on an error analysis ("softmax_radius") for a
  * kernel and an output; the theorem must cover the analysis as the C code follows it for them.
- * `without` names parameters and inputs of the problem, "softcap bias", with which it does not. A
- * finding of a statement is covered when it is an instance of what the theorem says. */
+ * `without` names parameters and inputs of the problem, "softcap bias", with which it does not, and
+ * `only` the values of parameters with which it does, "temperature=1". A finding of a statement is
+ * covered when it is an instance of what the theorem says. */
 typedef struct {
   const char *kernel;
-  const char *of;      /* the error analysis, or the name of the statement */
-  const char *part;    /* "out"; or what the facts of the finding begin with; NULL: any */
-  const char *without; /* of outputs; NULL: nothing */
+  const char *of;             /* the error analysis, or the name of the statement */
+  const char *part;           /* "out"; or what the facts of the finding begin with; NULL: any */
+  const char *without, *only; /* of outputs; NULL: no condition */
   const char *theorem;
 } theorem_link;
 

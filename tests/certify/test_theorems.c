@@ -83,15 +83,19 @@ START_TEST(a_statement_without_its_theorem_falls_to_derived) {
 END_TEST
 
 START_TEST(an_output_is_proved_only_where_the_theorem_covers_it) {
-  const theorem_link link = {"softmax", "softmax_radius", "out", "softcap bias", "a_theorem"};
+  const theorem_link link = {"softmax",      "softmax_radius",      "out",
+                             "softcap bias", "t=1 scale=sqrt(1/2)", "a_theorem"};
   const theorem_map map = {&link, 1}, none = {&link, 0};
   char kernel[] = "softmax", analysis[] = "softmax_radius", scale[] = "scale", cap[] = "softcap";
   char longer[] = "softcap-of", q[] = "q", bias[] = "bias", other[] = "rope-softmax";
-  char *params[] = {scale};
+  char root[] = "sqrt(1/2)", third[] = "1/3", longer_root[] = "sqrt(1/2)0",
+       part_of_it[] = "sqrt(1/";
+  char *params[] = {scale}, *texts[] = {root};
   certify_input inputs[] = {{.name = q}};
   certify_case c = {.kernel = kernel,
                     .theorem = analysis,
                     .param_names = params,
+                    .param_texts = texts,
                     .param_count = 1,
                     .inputs = inputs,
                     .input_count = 1};
@@ -100,6 +104,12 @@ START_TEST(an_output_is_proved_only_where_the_theorem_covers_it) {
 #define EXPECT(word, name) assert_basis(theorem_output_basis(basis, &map, &c, &o), word, name)
   EXPECT("proved", "a_theorem");
   assert_basis(theorem_output_basis(basis, &none, &c, &o), "derived", "softmax_radius");
+  char *others[] = {third, longer_root, part_of_it};
+  for (int i = 0; i < 3; i++) {
+    texts[0] = others[i];
+    EXPECT("derived", "softmax_radius");
+  }
+  texts[0] = root;
   params[0] = longer;
   EXPECT("proved", "a_theorem");
   params[0] = cap;
