@@ -2,10 +2,13 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The theorems of proofs/, as their comments name them.
 
-  theorems.py audit        a Coq file whose last command prints the axioms behind all theorems
+  theorems.py audit DIR    a Coq file whose last command prints the axioms behind all theorems;
+                           fails where a file DIR/*/*.v (a copy, or generated) holds an admitted
+                           proof, an axiom or a check that is switched off
   theorems.py axioms FILE  fails unless FILE, its output, names axioms of proofs/axioms only
   theorems.py table        theorem, statement, file, and what in C relies on it
   theorems.py names        the names, one a line
+  theorems.py files        the files of src/ that theorems speak of, one a line
 
 Every `Theorem` is preceded by a comment of this form, and nothing else is called Theorem:
 
@@ -55,6 +58,15 @@ def outside_sections(code, path):
             fail(f"{path}: an assumption outside of a section: {line.strip()}")
 
 
+def refuse_assumptions(folder):
+    for path in sorted(pathlib.Path(folder).glob("*/*.v")):
+        code = without_comments(path.read_text())
+        bad = FORBIDDEN.search(code)
+        if bad:
+            fail(f"{path}:{code.count(chr(10), 0, bad.start()) + 1}: {bad.group(0).strip()} is not allowed")
+        outside_sections(code, path)
+
+
 def theorems():
     """(name, statement, used by, path) of all theorems, in the order of the files."""
     found = []
@@ -62,10 +74,6 @@ def theorems():
         text = path.read_text()
         name = path.relative_to(root.parent)
         code = without_comments(text)
-        bad = FORBIDDEN.search(code)
-        if bad:
-            fail(f"{name}:{code.count(chr(10), 0, bad.start()) + 1}: {bad.group(0).strip()} is not allowed")
-        outside_sections(code, name)
         documented = []
         for named, statement, used, stated in THEOREM.findall(text):
             if named != stated:
@@ -86,8 +94,13 @@ def theorems():
     return found
 
 
-def audit():
+def files_of_c():
+    return sorted({file for t in theorems() for file in re.findall(r"\bsrc/[\w/.]+\w", t[2])})
+
+
+def audit(folder):
     """One term that mentions every theorem: Print Assumptions once instead of once a theorem."""
+    refuse_assumptions(folder)
     found = theorems()
     for path in sorted({t[3] for t in found}):
         print(f"From Attest Require {path.parent.name}.{path.stem}.")
@@ -123,13 +136,15 @@ def table():
 
 if __name__ == "__main__":
     match sys.argv[1:]:
-        case ["audit"]:
-            audit()
+        case ["audit", folder]:
+            audit(folder)
         case ["axioms", output]:
             axioms(output)
         case ["table"]:
             table()
         case ["names"]:
             print("\n".join(t[0] for t in theorems()))
+        case ["files"]:
+            print("\n".join(files_of_c()))
         case _:
             sys.exit(__doc__)

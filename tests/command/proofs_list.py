@@ -56,7 +56,7 @@ with tempfile.TemporaryDirectory() as scratch:
     for texts, wanted in ((REFUSED, False), (ACCEPTED, True)):
         for name, text in texts.items():
             (copy / "proofs/room/sample.v").write_text(text)
-            result = theorems(copy, "audit")
+            result = theorems(copy, "audit", copy / "proofs")
             named = "let _ := @Attest.room.sample.sample_truth in" in result.stdout
             report((result.returncode == 0 and named) == wanted,
                    f"{name} is {'accepted' if wanted else 'refused'}", result.stdout + result.stderr)
