@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The list of theorems: what the sources may hold, what the axioms may be. Needs no Coq."""
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -46,6 +47,14 @@ ACCEPTED = {
 names = theorems(root, "names")
 report(names.returncode == 0 and len(names.stdout.split()) > 50, "the proofs of the project pass", names.stderr)
 
+# The texts name theorems that there are.
+stated = set(names.stdout.split())
+formulas = (root / "README.md").read_text().split("## The formulas")[1].split("\n## ")[0]
+named = {n for group in re.findall(r"\[(`[^]]*)\]", formulas) for n in re.findall(r"`(\w+)`", group)}
+report(len(named) > 20 and named <= stated, "the formulas of README.md name theorems", named - stated)
+page = (root / "proofs/README.md").read_text().split("## From C to theorems")[1].split("## What is not")[0]
+mapped = set(re.findall(r"`(\w+_\w+|chunks|merges|decomposition|relumax)`", page.replace("softmax_radius", "")))
+report(len(mapped) > 50 and mapped <= stated, "proofs/README.md names theorems", mapped - stated)
 with tempfile.TemporaryDirectory() as scratch:
     copy = pathlib.Path(scratch)
     (copy / "proofs/room").mkdir(parents=True)
