@@ -7,6 +7,10 @@
 #include <string.h>
 
 static const theorem_link links[] = {
+    /* The theorem encloses outputs; the sensitivities that `backward` divides by, and the bound
+     * `theory`, are other analyses. */
+    {"softmax", "softmax_radius", "out", "softcap bias alibi-slopes sinks backward theory",
+     "temperature=1 subnormals=ieee", "softmax_radius"},
     {"taylor", "recurrence-is-truncated-kernel", NULL, NULL, NULL, "merges"},
     {"toeplitz", "decomposition-identity", NULL, NULL, NULL, "decomposition"},
     {"toeplitz", "decomposition-is-polynomial-kernel", NULL, NULL, NULL, "decomposition"},
@@ -49,11 +53,13 @@ static const char *word(const char *words, const char *name, char next) {
   return NULL;
 }
 
-static int uses_one_of(const certify_case *c, const char *words) {
+static int uses_one_of(const certify_case *c, const certify_output *o, const char *words) {
   for (size_t i = 0; i < c->param_count; i++)
     if (word(words, c->param_names[i], '\0')) return 1;
   for (size_t i = 0; i < c->input_count; i++)
     if (word(words, c->inputs[i].name, '\0')) return 1;
+  for (size_t i = 0; i < o->bound_count; i++)
+    if (word(words, measure_names[o->bounds[i].measure], '\0')) return 1;
   return 0;
 }
 
@@ -69,7 +75,7 @@ static int differs_from(const certify_case *c, const char *words) {
 }
 
 static int covers(const theorem_link *link, const certify_case *c, const certify_output *o) {
-  return o->dtype != ATTEST_FLOAT64 && !(link->without && uses_one_of(c, link->without)) &&
+  return o->dtype != ATTEST_FLOAT64 && !(link->without && uses_one_of(c, o, link->without)) &&
          !(link->only && differs_from(c, link->only));
 }
 

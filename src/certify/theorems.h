@@ -8,9 +8,10 @@
 
 /* A row of the map. A verdict on an output rests on an error analysis ("softmax_radius") for a
  * kernel and an output; the theorem must cover the analysis as the C code follows it for them.
- * `without` names parameters and inputs of the problem, "softcap bias", with which it does not, and
- * `only` the values of parameters with which it does, "temperature=1". A finding of a statement is
- * covered when it is an instance of what the theorem says. */
+ * `without` names parameters and inputs of the problem, and measures of bounds, with which it does
+ * not, "softcap bias backward"; `only` the values of parameters with which it does,
+ * "temperature=1". A finding of a statement is covered when it is an instance of what the theorem
+ * says. */
 typedef struct {
   const char *kernel;
   const char *of;             /* the error analysis, or the name of the statement */

@@ -83,8 +83,9 @@ START_TEST(a_statement_without_its_theorem_falls_to_derived) {
 END_TEST
 
 START_TEST(an_output_is_proved_only_where_the_theorem_covers_it) {
-  const theorem_link link = {"softmax",      "softmax_radius",      "out",
-                             "softcap bias", "t=1 scale=sqrt(1/2)", "a_theorem"};
+  const theorem_link link = {
+      "softmax",  "softmax_radius", "out", "softcap bias backward", "t=1 scale=sqrt(1/2)",
+      "a_theorem"};
   const theorem_map map = {&link, 1}, none = {&link, 0};
   char kernel[] = "softmax", analysis[] = "softmax_radius", scale[] = "scale", cap[] = "softcap";
   char longer[] = "softcap-of", q[] = "q", bias[] = "bias", other[] = "rope-softmax";
@@ -121,6 +122,11 @@ START_TEST(an_output_is_proved_only_where_the_theorem_covers_it) {
   o.dtype = ATTEST_FLOAT64;
   EXPECT("derived", "softmax_radius");
   o.dtype = ATTEST_BFLOAT16;
+  certify_bound_verdict bounds[] = {{.measure = MEASURE_ROW}, {.measure = MEASURE_BACKWARD}};
+  o.bounds = bounds;
+  o.bound_count = 2;
+  EXPECT("derived", "softmax_radius");
+  o.bound_count = 1;
   EXPECT("proved", "a_theorem");
   o.output = OUTPUT_LSE;
   EXPECT("derived", "softmax_radius");
