@@ -20,6 +20,8 @@ Q, K, V = rng.standard_normal((3, 2, 9, 8)).astype("f4")
 BASE = ["--q", save("q", Q), "--k", save("k", K), "--v", save("v", V)]
 TEMPORARY = path("tmp")
 os.mkdir(TEMPORARY)
+# Seconds that no other process sleeps: children are found by them.
+NAP = os.environ["NAP"] = str(1000000 + os.getpid())
 
 # What a user writes: NumPy, the folder as last argument. MODE says how it misbehaves.
 SUBJECT = r'''
@@ -65,10 +67,10 @@ def work(d, mode):
         np.save(d + "/out.npy", out)
     elif mode == "garbage-bytes": os.write(1, bytes(range(256)) * 100); os.write(2, b"\x1b[2J\xff"); sys.exit(9)
     elif mode == "children":
-        for i in range(4): subprocess.Popen(["sleep", "613"], start_new_session=i % 2 == 0)
+        for i in range(4): subprocess.Popen(["sleep", os.environ["NAP"]], start_new_session=i % 2 == 0)
         np.save(d + "/out.npy", out)
     elif mode == "family":
-        for i in range(4): subprocess.Popen(["sleep", "615"], start_new_session=i % 2 == 0)
+        for i in range(4): subprocess.Popen(["sleep", os.environ["NAP"]], start_new_session=i % 2 == 0)
         open(os.environ["SEEN"], "w").close(); time.sleep(616)
     elif mode == "elsewhere": os.rename(d, d + "-moved"); os.symlink(os.environ["SEEN"], d)
     elif mode == "link": os.symlink("/dev/zero", d + "/out.npy")
@@ -162,7 +164,7 @@ def refuted():
 
 def ended():
     status, _, out, err = check("children")
-    expect("children that were left running are ended", status == 0 and not processes("^sleep 613"), out + err)
+    expect("children that were left running are ended", status == 0 and not processes(f"^sleep {NAP}"), out + err)
     status, _, out, err = check("bomb", "--timeout", "1.5")
     expect("so is a small fork bomb", status == 1 and not processes(KERNEL), out + err)
     for number, code in ((signal.SIGINT, 3), (signal.SIGTERM, 3), (signal.SIGHUP, 3)):
@@ -207,15 +209,15 @@ def killed():
         while not os.path.exists(seen):
             time.sleep(0.02)
         os.remove(seen)
-        there = len(processes("^sleep 615"))
+        there = len(processes(f"^sleep {NAP}"))
         os.killpg(p.pid, signal.SIGKILL) if everyone else p.kill()
         p.wait()
-        gone = lambda: not processes(KERNEL) and not processes("^sleep 615") and not os.listdir(TEMPORARY)
+        gone = lambda: not processes(KERNEL) and not processes(f"^sleep {NAP}") and not os.listdir(TEMPORARY)
         for _ in range(200):
             if not gone():
                 time.sleep(0.05)
         expect(f"when {'all its group' if everyone else 'attest'} is killed, processes and folder go too", there == 4 and gone(),
-               (there, processes(KERNEL), processes("^sleep 615"), os.listdir(TEMPORARY)))
+               (there, processes(KERNEL), processes(f"^sleep {NAP}"), os.listdir(TEMPORARY)))
     status, out, err = run("subject-watcher", stdin=subprocess.DEVNULL)
     expect("the watcher is of no use by hand", status == 2 and "attest itself" in err, err)
 
