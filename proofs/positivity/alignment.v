@@ -67,7 +67,7 @@ Qed.
 (** theorem: printed_alignment_weight — the printed alignment -1 + sqrt(2 (N-1) w/(1-w) - 1) against
     distractors at the floor gives weight 2w/(1+w) instead of w (2/3 for 1/2): it counts the floor
     twice.
-    used by: claims of data/claims/posfloor.yaml *)
+    used by: claims S1-09 of data/claims/posfloor.yaml *)
 Theorem printed_alignment_weight N w : 1 < N -> 0 < w < 1 -> 1 <= 2 * odds N w ->
   let t := -1 + sqrt (2 * odds N w - 1) in
   weight_against (T 2) N t (-1) = 2 * w / (1 + w) /\ 2 * w / (1 + w) <> w.
@@ -96,7 +96,7 @@ Qed.
 
 (** theorem: alignment_sqrt_law — for fixed w the alignment at the floor is Theta(sqrt N): with
     k = w/(1-w), sqrt(k N)/2 <= t(N) <= sqrt(k N) for all N >= 2 + 6/k.
-    used by: src/positivity/alignment.c *)
+    used by: src/positivity/alignment.c; claim S1-11 *)
 Theorem alignment_sqrt_law N w : 0 < w < 1 -> let k := w / (1 - w) in 2 + 6 / k <= N ->
   sqrt (k * N) / 2 <= -1 + sqrt (odds N w - 1) <= sqrt (k * N).
 Proof.
@@ -143,7 +143,7 @@ Qed.
 (** theorem: alignment_growth — at order n >= 1 and for t >= 0, t^n <= n! T_n(t) <= (t + n)^n: the
     alignment that solves T_n(t) = y lies within n below the n-th root of n! y, so against
     distractors of one score it grows as the n-th root of N.
-    used by: src/positivity/alignment.c *)
+    used by: src/positivity/alignment.c; claim posfloor-higher-orders *)
 Theorem alignment_growth n t y : (0 < n)%nat -> 0 <= t -> T n t = y ->
   let root := Rpower (INR (fact n) * y) (/ INR n) in t <= root <= t + INR n.
 Proof.

@@ -83,7 +83,7 @@ Qed.
 (** theorem: order_zero_floor — order 0 is positive with floor 1, above the floor of every other
     even order: "order two has the largest floor", "order two is the least order that preserves
     positivity" hold among non-constant truncations only.
-    used by: claims of data/claims/posfloor.yaml *)
+    used by: claims S1-06, S1-07 of data/claims/posfloor.yaml *)
 Theorem order_zero_floor : is_minimum (T 0) 1 /\
   forall k m, is_minimum (T (2 * k + 2)) m -> m < 1.
 Proof.
@@ -97,7 +97,7 @@ intros k; induction k as [|k IH]; intros m Hm.
 Qed.
 
 (** theorem: quadratic_floor — T_2(t) >= 1/2, with equality iff t = -1.
-    used by: src/positivity/floor.c, src/positivity/alignment.c *)
+    used by: src/positivity/floor.c, src/positivity/alignment.c; claim S1-02 *)
 Theorem quadratic_floor t : 1 / 2 <= T 2 t /\ (T 2 t = 1 / 2 <-> t = -1).
 Proof.
 replace (T 2 t) with (((1 + t) ^ 2 + 1) / 2) by (simpl; field).
@@ -159,7 +159,7 @@ Ltac enclose k a b := match goal with H : is_minimum _ ?m |- _ =>
 
 (** theorem: first_floors — min T_n = 0.5, 0.270394765205.., 0.149324841731.., 0.0832715201640..,
     0.0466991135902.. for n = 2, 4, 6, 8, 10.
-    used by: src/positivity/floor.c *)
+    used by: src/positivity/floor.c; claim S1-05 *)
 Theorem first_floors m :
    (is_minimum (T 2) m -> m = 1 / 2) /\
   (is_minimum (T 4) m -> 0.270394765205 <= m <= 0.270394765206) /\

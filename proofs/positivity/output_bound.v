@@ -173,7 +173,7 @@ Proof. intros; apply weights_bound; assumption. Qed.
 
 (** theorem: output_bound_attained — the constant is the least: for every e in (0, 1) two keys and
     values +-V attain it.
-    used by: src/taylor/deviation.c *)
+    used by: src/taylor/deviation.c; claim S0-21 *)
 Theorem output_bound_attained e V : 0 < e < 1 -> 0 <= V ->
   exists w d v, (forall j, 0 < w j) /\ (forall j, Rabs (d j) <= e) /\ (forall j, Rabs (v j) <= V) /\
     Rabs (mean 2 (fun j => w j * (1 + d j)) v - mean 2 w v) = sharp e * V.

@@ -86,7 +86,7 @@ revert t; induction n as [|n IH]; intros t Ht.
 Qed.
 
 (** theorem: exp_above_partial_sum_iff — for even n, exp t > T_n(t) iff t > 0.
-    used by: src/positivity/functions.c *)
+    used by: src/positivity/functions.c; claim S1-16 *)
 Theorem exp_above_partial_sum_iff n t : Nat.even n = true -> (T n t < exp t <-> 0 < t).
 Proof.
 intros He; split; [|apply exp_gt_T].
@@ -203,7 +203,7 @@ Lemma even_form n : Nat.even n = true -> exists k, n = (2 * k)%nat.
 Proof. apply Nat.even_spec. Qed.
 
 (** theorem: partial_sum_positive_iff — T_n > 0 on all of R iff n is even.
-    used by: src/positivity/floor.c, src/taylor/exact.c *)
+    used by: src/positivity/floor.c, src/taylor/exact.c; claim S1-04 *)
 Theorem partial_sum_positive_iff n : (forall t, 0 < T n t) <-> Nat.even n = true.
 Proof.
 split; [|intros H t; apply T_even_pos, H].

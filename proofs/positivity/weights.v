@@ -215,7 +215,7 @@ Qed.
 
 (** theorem: likelihood_ratio — for even n and s < t, T_n(s)/T_n(t) > e^{s-t}: in normalised weights
     the Taylor kernel lies below softmax in monotone likelihood ratio order.
-    used by: claims of data/claims/posfloor.yaml *)
+    used by: claims S1-17 of data/claims/posfloor.yaml *)
 Theorem likelihood_ratio n s t : Nat.even n = true -> s < t -> exp (s - t) < T n s / T n t.
 Proof.
 intros Hn Hst; pose proof (ratio_decr n s t Hn Hst) as H; unfold ratio in H.
@@ -235,7 +235,7 @@ Qed.
 
 (** theorem: top_key_loses — for even n, unless all scores are equal, the key of the largest score has
     strictly less normalised weight than under softmax, and that of the smallest strictly more.
-    used by: claims of data/claims/posfloor.yaml *)
+    used by: claims S1-17 of data/claims/posfloor.yaml *)
 Theorem top_key_loses N n (s : nat -> R) m j : Nat.even n = true -> (m < N)%nat -> (j < N)%nat ->
   s j <> s m ->
   ((forall i, (i < N)%nat -> s i <= s m) ->

@@ -20,7 +20,7 @@ Definition dot q k : R := \sum_(i < d) q i * k i.
 Definition kernel q k : R := \sum_(m < P.+1) alpha m * dot q k ^+ m.
 
 (** theorem: tensor_identity — (q.k)^m = <q^(x)m, k^(x)m>, a sum of d^m products over words of length m.
-    used by: src/taylor/basis.c *)
+    used by: src/taylor/basis.c; claim S0-01 *)
 Theorem tensor_identity m q k :
   dot q k ^+ m = \sum_(w : {ffun 'I_m -> 'I_d}) (\prod_(a < m) q (w a)) * (\prod_(a < m) k (w a))
   /\ #|{: {ffun 'I_m -> 'I_d}}| = (d ^ m)%N.
@@ -136,7 +136,7 @@ Qed.
 
 (** theorem: state_additivity — the state of a sequence is the sum of k^b v over its tokens: additive
     under concatenation, the same for every order of the tokens.
-    used by: src/taylor/state.c, src/taylor/identity.c *)
+    used by: src/taylor/state.c, src/taylor/identity.c; claim S0-08 *)
 Theorem state_additivity s s' b :
   run 1 empty s b = \sum_(t <- s) monomial t.1 b *: t.2 /\
   run 1 empty (s ++ s') b = add (run 1 empty s) (run 1 empty s') b /\
@@ -155,7 +155,7 @@ End State.
 
 (** theorem: state_size — the state of order m has binom(d+m-1, m) rows, a whole one binom(d+P, P),
     where the tensor power has d^m.
-    used by: src/taylor/basis.c, src/taylor/rank.c *)
+    used by: src/taylor/basis.c, src/taylor/rank.c; claim S0-04 *)
 Theorem state_size d m : (0 < d)%N ->
   #|[set b : index d m | order b == m]| = 'C(d + m - 1, m) /\
   #|[set b : index d m | (order b <= m)%N]| = 'C(d + m, m).

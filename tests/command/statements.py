@@ -25,6 +25,23 @@ expect("all forms are equal over the rationals, whatever the chunk", len(equal) 
     f["differences"] == "0" and f["chunks"] == "1..16" and f["merges"] == "17" for f in equal), equal)
 expect("... on real rows too", any(f["rows"] == "stories260k" for f in equal))
 
+proved = {(s["kernel"], s["statement"], *(s["facts"][k] for k in ("of", "without") if k in s["facts"])): s["basis"]
+          for s in document["statements"] if s["basis"].startswith("proved(")}
+expect("findings that a theorem covers name it", {k[1:]: b[7:-1] for k, b in proved.items()} == {
+    ("recurrence-is-truncated-kernel",): "merges", ("decomposition-identity",): "decomposition",
+    ("decomposition-is-polynomial-kernel",): "decomposition", ("hadamard-closure",): "hadamard_closure",
+    ("kernel-regression",): "entmax_is_kernel_regression", ("bandwidth-range",): "bandwidth_range",
+    ("gaussian-softmax",): "gaussian_is_softmax", ("nearest-keys",): "topk_is_a_ball",
+    ("epanechnikov-family", "normrelu-at-fixed-bandwidth"): "normrelu_is_epanechnikov",
+    ("epanechnikov-family", "relumax-at-adaptive-bandwidth"): "relumax_is_epanechnikov",
+    ("epanechnikov-family", "relumax-as-sparsemax-at-gamma-star"): "relumax_is_sparsemax",
+    ("missing-hypotheses", "unit-norms"): "unequal_norms",
+    ("missing-hypotheses", "one-largest-score"): "relumax_not_differentiable",
+    ("missing-hypotheses", "mass-bound"): "relumax_retains_no_mass"}, proved)
+expect("the others say what decided them", {s["basis"] for s in document["statements"]} - set(proved.values()) ==
+       {"derived(rationals)", "derived(integers)", "derived(balls)", "derived(double)", "derived(claims)"},
+       {s["basis"] for s in document["statements"]})
+
 # ---- ranks: the numbers of the paper's setting, and those that its words leave out ----
 
 
