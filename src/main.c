@@ -2,6 +2,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include <flint/flint.h>
@@ -9,9 +10,35 @@
 
 #include "verbs/verbs.h"
 
-/* FLINT has said what is wrong; files under way have temporary names and are never renamed. */
+/* Files under way have temporary names and are never renamed. */
 __attribute__((noreturn)) static void give_up(void) {
   _exit(EXIT_TROUBLE);
+}
+
+/* FLINT would ask for memory to say so, and again for want of that. */
+static void *checked(void *block) {
+  static const char message[] = "attest: out of memory: raise the limit, or use fewer --threads\n";
+  if (block) return block;
+  ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
+  (void)written;
+  give_up();
+}
+
+static void *flint_allocate(size_t size) {
+  return checked(malloc(size ? size : 1));
+}
+static void *flint_allocate_zeroed(size_t count, size_t size) {
+  return checked(calloc(count ? count : 1, size ? size : 1));
+}
+static void *flint_reallocate(void *block, size_t size) {
+  return checked(realloc(block, size ? size : 1));
+}
+
+/* A library that ends the process (OpenMP's, when there is no memory for a thread) does so with
+ * status 1, which would read as a refutation. */
+static int finished;
+static void exit_is_trouble(void) {
+  if (!finished) give_up();
 }
 
 /* Tensors are mapped: this is how a file ends that someone else shortens meanwhile. */
@@ -38,6 +65,9 @@ static void gmp_free(void *block, size_t size) {
 
 int main(int argc, char **argv) {
   signal(SIGBUS, file_shrank);
+  /* A library under test may exit as it likes: its process says so itself. */
+  if (argc < 2 || strcmp(argv[1], "subject-worker") != 0) atexit(exit_is_trouble);
+  __flint_set_memory_functions(flint_allocate, flint_allocate_zeroed, flint_reallocate, free);
   flint_set_abort(give_up);
   flint_set_num_threads(1);
   mp_set_memory_functions(gmp_allocate, gmp_reallocate, gmp_free);
@@ -48,5 +78,6 @@ int main(int argc, char **argv) {
     status = EXIT_TROUBLE;
   }
   flint_cleanup_master();
+  finished = 1;
   return status;
 }

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The public certificate: attest_check and what it returns. */
+#include <locale.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -51,8 +52,8 @@ static attest_status check(attest_certificate *certificate, const attest_problem
   return ATTEST_OK;
 }
 
-attest_certificate *attest_check(const attest_problem *problem, const char *bound,
-                                 attest_error *error) {
+static attest_certificate *check_all(const attest_problem *problem, const char *bound,
+                                     attest_error *error) {
   certify_bounds bounds = {0, NULL};
   attest_certificate *certificate = calloc(1, sizeof *certificate);
   attest_status status = certificate ? parse_bounds(&bounds, bound, error)
@@ -65,6 +66,17 @@ attest_certificate *attest_check(const attest_problem *problem, const char *boun
     attest_certificate_free(certificate);
     return NULL;
   }
+  return certificate;
+}
+
+/* Numbers are written with a point, whatever the program's locale writes. */
+attest_certificate *attest_check(const attest_problem *problem, const char *bound,
+                                 attest_error *error) {
+  locale_t plain = newlocale(LC_ALL_MASK, "C", (locale_t)0);
+  locale_t before = uselocale(plain);
+  attest_certificate *certificate = check_all(problem, bound, error);
+  uselocale(before);
+  if (plain) freelocale(plain);
   return certificate;
 }
 
