@@ -262,6 +262,22 @@ install: $(BUILD)/attest ## install below PREFIX (/usr/local): command, library,
 uninstall: ## remove what install put there
 	cd $(DEST) && rm -rf $(INSTALLED)
 
+# ---- auditing --------------------------------------------------------------------------------
+# What takes longer than `make check` should: each goal by itself, all of them by `make audit`.
+JOBS ?= $(shell nproc)
+TIDY_SOURCES = $(filter-out %_isa.c $(MUTANTS_MAIN),$(wildcard src/*.c src/*/*.c))
+CHECKER_FLAGS = -std=c11 -D_GNU_SOURCE -fopenmp
+VALGRIND_SUITES = exact softmax_reference taylor_exact reference sparse_cases positions round decimal
+AUDIT = lint valgrind coverage threads fuzz-minute faults oracle
+
+lint: ## clang-tidy and cppcheck, with .clang-tidy and .cppcheck
+	@echo "clang-tidy: $(words $(TIDY_SOURCES) $(ISA_SOURCES)) sources"
+	@printf '%s\n' $(TIDY_SOURCES) | xargs -n 8 -P $(JOBS) sh -c 'clang-tidy -quiet "$$@" -- $(CHECKER_FLAGS) 2>/dev/null' -
+	@printf '%s\n' $(ISA_SOURCES) | xargs -n 8 -P $(JOBS) sh -c 'clang-tidy -quiet "$$@" -- $(CHECKER_FLAGS) -DATTEST_ISA=baseline 2>/dev/null' -
+	@echo "cppcheck"
+	@cppcheck --std=c11 --enable=warning,portability,performance --suppressions-list=.cppcheck --inline-suppr \
+	  -D_GNU_SOURCE -DATTEST_ISA=baseline -q -j $(JOBS) --error-exitcode=1 src
+
 # ---- housekeeping ----------------------------------------------------------------------------
 format: ## lay the sources out with clang-format
 	@clang-format -i $(FORMATTED)

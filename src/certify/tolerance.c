@@ -285,7 +285,10 @@ attest_status tolerance_measure(tolerance_result *result, const tolerance_reques
   attest_status status = generate_inputs(&s.data, request->generator, request->seed, &sizes,
                                          request->dtype, "nd", request->data, error);
   double *cells = calloc(5 * (size_t)s.elements + 5, sizeof *cells);
-  if (!status && !cells) status = attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  if (!cells) {
+    generate_clear(&s.data);
+    return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  }
   s.exact = cells;
   s.radius = cells + s.elements;
   s.theory = cells + 2 * s.elements;
