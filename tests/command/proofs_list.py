@@ -1,4 +1,4 @@
-#!/usr/bin/env python3
+#!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """The list of theorems: what the sources may hold, what the axioms may be. Needs no Coq."""
 import pathlib
