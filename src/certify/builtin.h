@@ -24,6 +24,7 @@ attest_status builtin_run(certify_case *result, const builtin_suite *suite, size
 typedef struct {
   attest_problem problem; /* shallow: shares everything but the outputs */
   room_machine machine;
+  room_account account;
   char name[64];            /* "softmax.float32" */
   void *data[OUTPUT_COUNT]; /* of the outputs, zero at first */
 } builtin_kernel;

@@ -78,6 +78,7 @@ typedef struct {
   int64_t elements, planned; /* planned: those of the rows that options->rows asks for */
   int64_t compared;          /* compared < planned only after Ctrl-C */
   int64_t certified, refuted, undecided; /* elements; a bound on nmse counts for none */
+  room_account account;                  /* of out: what the kernel said of its work */
   int64_t ill_posed;            /* rows within reach of a jump (engine_jump), or without a value */
   size_t bound_count, decisive; /* decisive: the bound that verdict lines quote */
   certify_bound_verdict *bounds;
@@ -155,6 +156,7 @@ typedef struct {
   const attest_problem *problem;
   const certify_bounds *bounds;
   const room_machine *machine; /* NULL: none declared, a theory bound is an error */
+  const room_account *account; /* what the kernel says of its work; NULL: nothing */
 } certify_subject;
 
 typedef struct {

@@ -212,6 +212,9 @@ static attest_status set_output(certify_output *r, const engine *e, const engine
                         .refuted = atomic_load(&o->refuted),
                         .undecided = atomic_load(&o->undecided),
                         .ill_posed = atomic_load(&o->ill_posed),
+                        .account = o->output == OUTPUT_OUT && o->subject->account
+                                       ? *o->subject->account
+                                       : (room_account){0},
                         .roundoff_weights = o->u_w,
                         .roundoff_scores = o->u_s,
                         .why = atomic_load(&o->why)};

@@ -142,7 +142,7 @@ static attest_status digest(selftest_totals *totals, const selftest *test, attes
 
 static attest_status judge(certify_case *result, const prepared *c, const builtin_kernel *k,
                            const mutant_library *library, attest_error *error) {
-  const certify_subject subject = {k->name, &k->problem, &c->bounds, &k->machine};
+  const certify_subject subject = {k->name, &k->problem, &c->bounds, &k->machine, NULL};
   const certify_options options = {.name = c->plan->problem.name};
   memset(result, 0, sizeof *result);
   return (library ? library->run : certify_run)(result, &subject, 1, &options, error);

@@ -335,7 +335,7 @@ int selftest_known_holds(const selftest_known *known, size_t i, const mutant_lib
   const known_case *k = &known->cases[i];
   int spoiled = k->kernel.data[OUTPUT_OUT] != NULL;
   const certify_subject subject = {"known", spoiled ? &k->kernel.problem : k->problem, &k->bounds,
-                                   spoiled ? &k->kernel.machine : NULL};
+                                   spoiled ? &k->kernel.machine : NULL, NULL};
   const certify_options options = {.name = k->name};
   certify_case result;
   attest_error error;

@@ -196,7 +196,7 @@ static attest_status compare(attest_verdict *verdict, const selftest_stored *s,
   if (!status) status = attest_problem_output(problem, "out", &tensors[NAMES - 1], &error);
   if (!status) status = problem_resolve(problem, &error);
   if (!status) status = certify_bounds_add(&bounds, "backward<=16", &error);
-  const certify_subject subject = {"stored", problem, &bounds, NULL};
+  const certify_subject subject = {"stored", problem, &bounds, NULL, NULL};
   const certify_options options = {.name = "stored"};
   if (!status) status = certify_run(&result, &subject, 1, &options, &error);
   if (!status) *verdict = certify_case_verdict(&result);

@@ -96,6 +96,31 @@ static const synthetic_case cases[] = {
      WITH_WEIGHTS | WITH_MASK},
     {"toeplitz", "steep", FILL_STEEP, 1, 1, 16, 16, 2, 8, "scale=1/10", WITH_WEIGHTS},
     {"toeplitz", "ties", FILL_TIES, 1, 1, 12, 12, 4, 8, "", WITH_WEIGHTS},
+    {"toeplitz", "polynomial", FILL_NORMAL, 2, 1, 40, 40, 4, 8, "causal=top-left scale=1/4",
+     WITH_WEIGHTS | WITH_COEFFICIENTS},
+    {"toeplitz", "fft", FILL_NORMAL, 1, 1, 60, 60, 2, 4, "form=fft scale=1/16", WITH_WEIGHTS},
+    {"toeplitz", "fft-causal", FILL_NORMAL, 1, 1, 60, 60, 2, 4,
+     "form=fft causal=top-left scale=1/16", WITH_WEIGHTS},
+    {"toeplitz", "fft-recomputed", FILL_DOMINANT, 1, 1, 40, 40, 2, 4,
+     "form=fft causal=top-left scale=1/14", WITH_WEIGHTS},
+    {"toeplitz", "blocked", FILL_NORMAL, 1, 1, 150, 150, 2, 4,
+     "form=blocked causal=top-left scale=1/32", WITH_WEIGHTS},
+    {"toeplitz", "polynomial-fft", FILL_NORMAL, 2, 1, 100, 100, 2, 4,
+     "form=fft causal=top-left scale=1/16", WITH_WEIGHTS | WITH_COEFFICIENTS},
+    {"toeplitz", "polynomial-blocked", FILL_NORMAL, 1, 1, 200, 200, 2, 4,
+     "form=blocked causal=top-left scale=1/16", WITH_WEIGHTS | WITH_COEFFICIENTS},
+    {"rope-linear", "polynomial", FILL_NORMAL, 1, 1, 30, 30, 4, 8,
+     "causal=top-left rope-pairs=half", WITH_COEFFICIENTS},
+    {"rope-linear", "polynomial-fft", FILL_NORMAL, 1, 1, 90, 90, 2, 4, "form=fft scale=1/8",
+     WITH_COEFFICIENTS},
+    {"rope-linear", "polynomial-sums", FILL_NORMAL, 1, 1, 100, 100, 2, 4,
+     "form=blocked causal=top-left scale=1/8 normalize=none", WITH_COEFFICIENTS},
+    {"rope-softmax", "fft", FILL_NORMAL, 2, 1, 60, 60, 2, 4, "form=fft causal=top-left scale=1/8",
+     0},
+    {"rope-softmax", "blocked", FILL_NORMAL, 1, 1, 130, 130, 2, 4,
+     "form=blocked causal=top-left scale=1/8", 0},
+    {"rope-softmax", "low-rank", FILL_NORMAL, 2, 1, 80, 80, 4, 8,
+     "form=low-rank causal=top-left scale=1/8 rope-pairs=half", 0},
 };
 const size_t synthetic_count = sizeof cases / sizeof *cases;
 
@@ -230,6 +255,8 @@ static attest_status add_lengths(attest_problem *p, arena *a, const synthetic_ca
   return status ? status : add(p, "cu-seqlens-k", k, ATTEST_INT32, 1, 4, 0, 0, error);
 }
 
+enum { COEFFICIENTS = 8 };
+
 /* 2 n - 1, n the larger of nq and nk. */
 static int64_t weight_matrices(const synthetic_case *c) {
   return 2 * (c->nq > c->nk ? c->nq : c->nk) - 1;
@@ -274,6 +301,13 @@ static attest_status add_extras(attest_problem *p, arena *a, const synthetic_cas
       weights[n] = 0;
     status = add(p, "weights", weights, ATTEST_FLOAT32, 3, matrices, c->d, c->d, error);
   }
+  if (!status && c->with & WITH_COEFFICIENTS) {
+    float *x = take(a, COEFFICIENTS, sizeof *x);
+    x[0] = 1;
+    for (int t = 1; t < COEFFICIENTS; t++)
+      x[t] = x[t - 1] / (float)t;
+    status = add(p, "coefficients", x, ATTEST_FLOAT32, 1, COEFFICIENTS, 0, 0, error);
+  }
   return status;
 }
 
@@ -311,7 +345,7 @@ static attest_status add_state(attest_problem *p, arena *a, uint64_t *state, att
 
 static size_t storage_size(const synthetic_case *c) {
   int64_t floats = c->heads_q * c->nq * c->d + c->heads_k * c->nk * (c->d + c->dv) +
-                   2 * c->nq * c->nk + 2 * c->heads_q + 8;
+                   2 * c->nq * c->nk + 2 * c->heads_q + 8 + COEFFICIENTS;
   if (c->with & WITH_WEIGHTS) floats += weight_matrices(c) * c->d * c->d;
   if (c->with & WITH_STATE) floats += c->heads_k * STATE_ROWS_MAX * (c->dv + 1);
   return (size_t)floats * sizeof(float) + 16 * 64;

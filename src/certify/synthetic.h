@@ -28,12 +28,13 @@ enum {
   WITH_MASK = 2, /* row 1 sees nothing */
   WITH_SLOPES = 4,
   WITH_SINKS = 8,
-  WITH_LENGTHS = 16,     /* packed: three sequences, one of them empty */
-  WITH_STATE = 32,       /* an initial state */
-  WITH_WEIGHTS = 64,     /* weights of toeplitz, every third element zero */
-  WITH_HIDDEN_NAN = 128, /* the last keys, which no row may see, are NaN */
-  WITH_SEEN_NAN = 256,   /* one element of v is NaN */
-  WITH_PADDING = 512     /* a mask that leaves all keys but the last four */
+  WITH_LENGTHS = 16,       /* packed: three sequences, one of them empty */
+  WITH_STATE = 32,         /* an initial state */
+  WITH_WEIGHTS = 64,       /* weights of toeplitz, every third element zero */
+  WITH_HIDDEN_NAN = 128,   /* the last keys, which no row may see, are NaN */
+  WITH_SEEN_NAN = 256,     /* one element of v is NaN */
+  WITH_PADDING = 512,      /* a mask that leaves all keys but the last four */
+  WITH_COEFFICIENTS = 1024 /* 1, 1, 1/2, 1/6 .. in float32 */
 };
 
 typedef struct {

@@ -106,7 +106,7 @@ static attest_status compare(certify_error *found, const claim_run *run,
   snprintf(text, sizeof text, "out:%s<=1e300", measure_names[run->measure]);
   attest_status status = certify_bounds_add(&bounds, text, error);
   if (status) return status;
-  certify_subject subject = {NULL, problem, &bounds, NULL};
+  certify_subject subject = {.problem = problem, .bounds = &bounds};
   status = certify_run(&result, &subject, 1, &options, error);
   if (!status) *found = result.subjects[0].outputs[0].error[run->measure];
   certify_case_clear(&result);

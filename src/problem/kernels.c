@@ -12,7 +12,7 @@
 #define POLICY SHAPES " nonfinite"
 /* Kernels whose weights are no continuous functions of infinite scores. */
 #define FINITE SHAPES " nonfinite=error"
-#define STATE "form chunk normalize eps decay initial-state "
+#define STATE "form=direct|recurrent|chunked chunk normalize eps decay initial-state "
 /* These see the distance of the stored elements, so nothing may change the score. */
 #define DISTANCE "scale=1 bandwidth " VISIBILITY FINITE
 
@@ -36,12 +36,12 @@ const problem_kernel problem_kernels[] = {
   {"topk-softmax", SCORE "topk ties temperature lse-base " VISIBILITY FINITE, "out lse indices",
    "softmax over the K largest scores", 1},
   {"topk-uniform", SCORE "topk ties " VISIBILITY FINITE, "out indices", "the mean over the K largest scores", 1},
-  {"rope-linear", "scale rope-base rope-pairs normalize eps " VISIBILITY POLICY, "out",
-   "weights are rotated scores", 1},
-  {"rope-softmax", SCORE "sinks lse-base temperature rope-base rope-pairs " VISIBILITY POLICY, "out lse",
+  {"rope-linear", "scale coefficients form=direct|fft|blocked rope-base rope-pairs normalize eps " VISIBILITY POLICY, "out",
+   "weights are rotated scores, or a polynomial of them", 1},
+  {"rope-softmax", SCORE "sinks lse-base temperature form=direct|fft|blocked|low-rank rope-base rope-pairs " VISIBILITY POLICY, "out lse",
    "softmax attention after rotary embedding", 1},
-  {"toeplitz", "scale weights temperature " VISIBILITY POLICY, "out",
-   "softmax with scores q_i W_(i-j) k_j", 1},
+  {"toeplitz", "scale weights coefficients form=direct|fft|blocked temperature " VISIBILITY POLICY, "out",
+   "softmax with scores q_i W_(i-j) k_j, or a polynomial for exp", 1},
 };
 /* clang-format on */
 const size_t problem_kernel_count = sizeof problem_kernels / sizeof problem_kernels[0];
@@ -67,9 +67,29 @@ int problem_kernel_takes(const problem_kernel *kernel, const problem_param *para
   return entry(&n, kernel, param->name) != NULL;
 }
 
+/* The values that an entry allows, one a '|'; NULL: any. */
+static const char *alternatives(size_t *n, const char *entry, const char *name) {
+  size_t length = strlen(name) + 1;
+  if (*n < length) return NULL;
+  *n -= length;
+  return entry + length;
+}
+
 int problem_kernel_fixes(const problem_kernel *kernel, const problem_param *param) {
   size_t n;
-  return entry(&n, kernel, param->name) && n > strlen(param->name);
+  const char *found = entry(&n, kernel, param->name);
+  const char *values = found ? alternatives(&n, found, param->name) : NULL;
+  return values && !memchr(values, '|', n);
+}
+
+static int is_alternative(const char *values, size_t n, const char *value) {
+  size_t length = strlen(value), one;
+  for (const char *s = values; s < values + n; s += one + 1) {
+    const char *end = memchr(s, '|', (size_t)(values + n - s));
+    one = (size_t)((end ? end : values + n) - s);
+    if (one == length && !strncmp(s, value, length)) return 1;
+  }
+  return 0;
 }
 
 problem_pairing problem_kernel_pairing(const problem_kernel *kernel) {
@@ -80,22 +100,23 @@ problem_pairing problem_kernel_pairing(const problem_kernel *kernel) {
 
 attest_status problem_kernel_accepts(const problem_kernel *kernel, const problem_param *param,
                                      const char *canonical, attest_error *error) {
-  size_t n, length = strlen(param->name);
+  size_t n;
   const char *found = entry(&n, kernel, param->name);
-  if (found && n > length &&
-      (strlen(canonical) != n - length - 1 ||
-       strncmp(found + length + 1, canonical, n - length - 1)))
+  const char *values = found ? alternatives(&n, found, param->name) : NULL;
+  if (values && !is_alternative(values, n, canonical))
     return attest_fail(
         error, ATTEST_ERR_SUPPORT, "kernel %s takes %s only as %.*s: %s", kernel->name, param->name,
-        (int)(n - length - 1), found + length + 1,
+        (int)n, values,
         !strcmp(param->name, "scale")
             ? "its weights are a function of the distance of the stored elements; leave scale out "
               "and scale the tensors instead"
-            : "leave it out");
+        : memchr(values, '|', n) ? "choose one of these"
+                                 : "leave it out");
   if (found) return ATTEST_OK;
   char takers[320] = "";
   for (size_t i = 0, used = 0; i < problem_kernel_count && used < sizeof takers; i++)
-    if (entry(&n, &problem_kernels[i], param->name) && n == length)
+    if (entry(&n, &problem_kernels[i], param->name) &&
+        !problem_kernel_fixes(&problem_kernels[i], param))
       used += (size_t)snprintf(takers + used, sizeof takers - used, "%s%s", used ? " " : "",
                                problem_kernels[i].name);
   return attest_fail(error, ATTEST_ERR_SUPPORT,

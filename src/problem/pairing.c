@@ -27,6 +27,13 @@ double problem_weight(const attest_problem *problem, int64_t p, int64_t a, int64
   return tensor_at(w, (p + n - 1) * w->stride[0] + a * w->stride[1] + b * w->stride[2]);
 }
 
+int64_t problem_coefficients(double *c, const attest_problem *problem) {
+  const attest_tensor *t = &problem->input[INPUT_COEFFICIENTS];
+  if (!t->data) return -1;
+  tensor_load(c, t, 0, t->shape[0], t->stride[0]);
+  return t->shape[0] - 1;
+}
+
 double problem_largest_weight(const attest_problem *problem) {
   const attest_tensor *w = &problem->input[INPUT_WEIGHTS];
   double largest = 0;

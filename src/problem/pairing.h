@@ -21,6 +21,9 @@ void problem_rotary_angle(arb_t theta, const problem_values *values, int64_t d, 
 /* Element (a, b) of W_{i'-j}; p = i' - j is in range for every row and key of a resolved problem.
  */
 double problem_weight(const attest_problem *problem, int64_t p, int64_t a, int64_t b);
+/* Coefficients c_0 .. c_g of the weights as a polynomial of the score; -1: they are no such
+ * polynomial, else g. c has PROBLEM_COEFFICIENTS_MAX entries. */
+int64_t problem_coefficients(double *c, const attest_problem *problem);
 /* The largest |W| element; 0 without weights. */
 double problem_largest_weight(const attest_problem *problem);
 

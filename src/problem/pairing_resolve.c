@@ -33,8 +33,26 @@ static attest_status weights_resolve(attest_problem *problem, attest_error *erro
   return ATTEST_OK;
 }
 
+static attest_status coefficients_resolve(const attest_problem *problem, attest_error *error) {
+  const attest_tensor *c = &problem->input[INPUT_COEFFICIENTS];
+  char shape[96];
+  if (!c->data) return ATTEST_OK;
+  if (c->ndim != 1 || c->shape[0] < 1 || c->shape[0] > PROBLEM_COEFFICIENTS_MAX)
+    return attest_fail(
+        error, ATTEST_ERR_INPUT,
+        "coefficients has shape %s; it is (g+1), c_0 to c_g, with at most %d of them",
+        tensor_shape_text(shape, c), PROBLEM_COEFFICIENTS_MAX);
+  for (int64_t t = 0; t < c->shape[0]; t++)
+    if (!isfinite(tensor_at(c, t * c->stride[0])))
+      return attest_fail(error, ATTEST_ERR_INPUT, "coefficients[%lld] is %g; it must be finite",
+                         (long long)t, tensor_at(c, t * c->stride[0]));
+  return ATTEST_OK;
+}
+
 attest_status problem_pairing_resolve(attest_problem *problem, attest_error *error) {
   if (problem->pairing == PAIRING_DOT) return ATTEST_OK;
+  attest_status status = coefficients_resolve(problem, error);
+  if (status) return status;
   if (problem->values.nonfinite == NONFINITE_IEEE)
     return attest_fail(error, ATTEST_ERR_SUPPORT,
                        "kernel %s takes nonfinite only as error: an infinity has no rotated or "

@@ -18,7 +18,8 @@ const char *const problem_input_names[INPUT_COUNT] = {"q",
                                                       "cu-seqlens-k",
                                                       "seqused-k",
                                                       "initial-state",
-                                                      "weights"};
+                                                      "weights",
+                                                      "coefficients"};
 
 static int name_find(const char *const names[], int count, const char *name) {
   for (int i = 0; i < count; i++)

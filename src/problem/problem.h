@@ -66,7 +66,14 @@ typedef enum {
   LAYOUT_THD,
   LAYOUT_SBHD
 } problem_layout;
-typedef enum { FORM_DIRECT, FORM_RECURRENT, FORM_CHUNKED } problem_form;
+typedef enum {
+  FORM_DIRECT,
+  FORM_RECURRENT,
+  FORM_CHUNKED,
+  FORM_FFT,     /* a polynomial for exp, expanded, summed by transforms */
+  FORM_BLOCKED, /* the same in dyadic blocks, causal by construction */
+  FORM_LOW_RANK /* rotated vectors and the features of a Taylor polynomial */
+} problem_form;
 typedef enum { NORMALIZE_SUM, NORMALIZE_NONE } problem_normalize;
 typedef enum { ROPE_INTERLEAVED, ROPE_HALF } problem_rope_pairs;
 /* Any of equal scores, the first in what is written; or: of keys that are the same, the first or
@@ -155,7 +162,7 @@ const problem_param *problem_param_find(const char *name, const char **implied);
 typedef struct {
   const char *name;    /* "softmax" */
   const char *params;  /* space separated names of parameters that have a meaning for it; "scale=1":
-                          only this value may be given */
+                          only this value may be given; "form=direct|fft": one of these */
   const char *outputs; /* "out lse" */
   const char *summary; /* one line */
   int built;           /* 0: the name is reserved; asking for it is a clear error */
@@ -193,10 +200,13 @@ enum {
   INPUT_USED_K,
   INPUT_INITIAL_STATE,
   INPUT_WEIGHTS,
+  INPUT_COEFFICIENTS,
   INPUT_COUNT
 };
 extern const char *const problem_input_names[INPUT_COUNT]; /* "q", .., "alibi-slopes", .. */
 int problem_input_find(const char *name);                  /* -1 when unknown */
+
+enum { PROBLEM_COEFFICIENTS_MAX = 65 };
 
 /* How a query meets a key (pairing.h). */
 typedef enum { PAIRING_DOT, PAIRING_ROTARY, PAIRING_WEIGHTS } problem_pairing;
@@ -281,6 +291,9 @@ int problem_visible(const attest_problem *problem, const problem_slice *slice, i
  * of topk and nk for indices. (state.c) */
 int64_t problem_output_rows(const attest_problem *problem, const problem_slice *slice, int output);
 int64_t problem_output_width(const attest_problem *problem, int output);
+/* Whether a kernel of the problem's form computes the output: those that expand exp have no
+ * log-sum-exp. */
+int problem_form_returns(const attest_problem *problem, int output);
 /* Whether a final state is defined: the kernel has one, its shape can be counted, and neither mask
  * nor window hides keys from some rows. */
 int problem_ends_in_state(const attest_problem *problem);

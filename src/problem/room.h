@@ -34,6 +34,13 @@ typedef struct {
   int builtin;      /* the order of operations of the built-in kernel is known: see the room */
 } room_machine;
 
+/* What a kernel says of its own work beside its output. */
+typedef struct {
+  int has_recomputed, has_leak;
+  int64_t recomputed; /* rows of a fast form that were computed directly instead */
+  double leak;        /* what rounding may carry of later tokens into an element, from above */
+} room_account;
+
 /* Sets the fields that the text of --arithmetic names: "products=float32,block=64". The others keep
  * what the room has put there. */
 attest_status room_machine_parse(room_machine *machine, const char *text, attest_error *error);
@@ -186,6 +193,9 @@ typedef struct problem_room {
    * data. Deterministic: the same bits at any thread count and on every instruction set. */
   attest_status (*kernel)(attest_tensor *out, attest_tensor *lse, const attest_problem *problem,
                           attest_error *error);
+  /* The same with an account; NULL: the room keeps none. */
+  attest_status (*kernel_account)(room_account *account, attest_tensor *out, attest_tensor *lse,
+                                  const attest_problem *problem, attest_error *error);
   /* The machine model of that kernel. */
   room_machine (*machine)(attest_dtype dtype);
 

@@ -127,6 +127,11 @@ static const char *hides_keys(const attest_problem *problem) {
   return problem->input[INPUT_MASK].data ? "mask" : window ? "window" : NULL;
 }
 
+int problem_form_returns(const attest_problem *problem, int output) {
+  if (!problem_kernel_returns(problem->kernel, output)) return 0;
+  return output != OUTPUT_LSE || problem->values.form < FORM_FFT;
+}
+
 int problem_ends_in_state(const attest_problem *problem) {
   return problem_has_state(problem) && problem->state_rows > 0 && !hides_keys(problem);
 }

@@ -90,6 +90,8 @@ static json_t *output_of(const certify_case *c, const certify_output *o) {
                              (json_int_t)o->refuted, "undecided", (json_int_t)o->undecided);
   if (o->ill_posed)
     json_object_set_new(counts, "ill_posed_rows", json_integer((json_int_t)o->ill_posed));
+  if (o->account.has_recomputed)
+    json_object_set_new(counts, "recomputed_rows", json_integer((json_int_t)o->account.recomputed));
   json_t *roundoff =
       json_pack("{s:f, s:f}", "weights", o->roundoff_weights, "scores", o->roundoff_scores);
   json_t *result = json_pack("{s:s, s:s, s:s, s:I, s:o, s:o, s:o, s:o, s:o, s:o, s:s, s:s}", "name",
@@ -98,6 +100,7 @@ static json_t *output_of(const certify_case *c, const certify_output *o) {
                              (json_int_t)o->elements, "error", errors_of(o), "bound", bound_text(o),
                              "bounds", bounds_of(o), "worst", worst_of(o), "counts", counts,
                              "roundoff", roundoff, "scope", report_scope(scope, o), "basis", basis);
+  if (o->account.has_leak) json_object_set_new(result, "leak", number_of(o->account.leak));
   if (*report_why(why, o)) json_object_set_new(result, "why", json_string(why));
   return result;
 }

@@ -118,6 +118,9 @@ static void print_output(FILE *f, const certify_case *c, const certify_subject_r
   print_bounds(f, o);
   print_worst(f, o);
   if (o->ill_posed) fprintf(f, " ill-posed-rows=%lld", (long long)o->ill_posed);
+  if (o->account.has_recomputed)
+    fprintf(f, " recomputed-rows=%lld", (long long)o->account.recomputed);
+  if (o->account.has_leak) fprintf(f, " leak=%.4g", o->account.leak);
   fprintf(f, " scope=%s basis=%s", report_scope(scope, o),
           theorem_output_basis(basis, &certify_theorems, c, o));
   if (*report_why(why, o)) fprintf(f, " why=%s", why);

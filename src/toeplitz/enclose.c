@@ -12,7 +12,10 @@
  *    |q| + |k|). Sizes are off by (|S| + 10) u relative.
  * 2. Scores s = f form: one rounding, |s|<= t = |f| size, and e_f size for the error of f. Together
  *    E_j.
- * 3. Weights. rope-linear: w = s, |w^ - w| <= e_j = E_j. toeplitz: w = exp(s - m), m the computed
+ * 3. Weights. rope-linear: w = s, |w^ - w| <= e_j = E_j. Polynomials: with z = |s^| + E_j and P the
+ *    polynomial of the absolute coefficients, |p(s) - p(s^)| <= E_j P'(z), and Horner's rule costs
+ *    (2 g + 2) u P(z): e_j = E_j P'(z) + (2 g + 4) u P(z), 2^-900 added to the coefficients of P
+ *    for underflow. toeplitz: w = exp(s - m), m the computed
  *    maximum (any m is exact): z = E_j + u |s^ - m| + (EXP64_ERROR + 1) u, e_j = w^ (z + z^2) +
  *    2^-1000, required z + z^2 <= 1/4; the last term covers weights below EXP64_MIN.
  * 4. Sums in chains of ROWS_CHAIN keys: relative to the sum of absolute terms off by
@@ -22,8 +25,10 @@
  * + x' W) |x^ - x| <= r + [sum e_j |v_j - x^| + r sum e_j] / D, D from below: |D^| - sum e_j - g
  * sum |w^|, which must be positive. Without normalisation x^ in the sums and D - 1 are zero. The
  * factor 1 + 2^-8 covers the rounding of these sums themselves.
- * 5. A = sum |w v| / |D|, S = sum h |v - x| / |D|, h = w t (toeplitz) or t (rope-linear): computed
- *    around x^, so off by radius sum h / |D|; h by rho + 4 size errors, rho the largest z + z^2. */
+ * 5. A = sum |w v| / |D|, S = sum h |v - x| / |D|, h = w t (toeplitz), t (rope-linear) or |p'(s)| t
+ *    + P(|s|): computed around x^, so off by radius sum h / |D|; h by rho + 4 size errors, rho the
+ *    largest z + z^2, or the relative error of the polynomial's h: t (E_j P''(z) + (2 g + 4) u
+ *    P'(z)) + e_j over h. */
 #include <stdlib.h>
 
 #include "../softmax/softmax.h"
@@ -47,7 +52,7 @@ void toeplitz_enclose_close(void *work) {
 static int special_row(unsigned char *class, double *value, const rows_pack *pack, int64_t i) {
   const problem_values *values = &pack->problem->values;
   int kind = softmax_special_row(class, value, pack->problem, &pack->slice, i, OUTPUT_OUT);
-  if (kind != 1 || !pack->is_linear || !pack->normalizes || values->eps.sign != 0 ||
+  if (kind != 1 || pack->weights != ROWS_SCORE || !pack->normalizes || values->eps.sign != 0 ||
       !rope_linear_vanishes(pack->problem, &pack->slice, i))
     return kind;
   memset(class, EXACT_NAN, (size_t)pack->slice.dv);
@@ -77,9 +82,7 @@ static void put_row(room_cells *cells, int64_t first, const rows_row *row) {
   }
 }
 
-/* The direct kernel stores x^ rounded to the format of its result: half a unit of it, or of the
- * subnormals, and the radius of x^. Infinite where it may overflow. */
-static double theory_of(const room_machine *machine, double x, double radius) {
+double rows_stored(const room_machine *machine, double x, double radius) {
   const tensor_format *format = tensor_dtype_format(machine->result);
   double u = measure_unit_roundoff(format), largest = ldexp(1, format->emax);
   double bound = radius + u * (fabs(x) + radius) * (1 + 0x1p-20) +
@@ -101,6 +104,10 @@ void toeplitz_enclose_rows(room_block *block, const void *work, unsigned want) {
     int ordinary = ready && value && special_row(class, value, pack, block->row + r) == 1;
     if (ordinary) {
       rows_row_compute(&row, pack, block->row + r, 1);
+      ordinary = !rows_row_vanishes(&row, pack, block->row + r);
+      if (!ordinary) memset(class, EXACT_NAN, (size_t)cells->width);
+    }
+    if (ordinary) {
       put_row(cells, first, &row);
       if (block->reach) block->reach[r] = row.reach;
     }
@@ -109,7 +116,7 @@ void toeplitz_enclose_rows(room_block *block, const void *work, unsigned want) {
       if (!ordinary) put(cells, at, ready && value ? value[c] : 0, ready && value ? 0 : INFINITY);
       if (want & WANT_THEORY)
         cells->theory[at] =
-            ordinary ? theory_of(block->machine, cells->x[at], cells->radius[at]) : 0;
+            ordinary ? rows_stored(block->machine, cells->x[at], cells->radius[at]) : 0;
     }
   }
   free(value);
@@ -147,11 +154,14 @@ room_machine toeplitz_machine(attest_dtype dtype) {
 static const double class_value[] = {
     [EXACT_NAN] = NAN, [EXACT_PLUS_INF] = INFINITY, [EXACT_MINUS_INF] = -INFINITY};
 
-/* Row i of one slice; -1 where the policy says that an empty row is trouble. */
-static int kernel_row(attest_tensor *out, rows_row *row, unsigned char *class, double *value,
-                      const rows_pack *pack, int64_t i) {
+int rows_store(attest_tensor *out, rows_row *row, unsigned char *class, double *value,
+               const rows_pack *pack, int64_t i) {
   int kind = special_row(class, value, pack, i);
   if (kind == 1) rows_row_compute(row, pack, i, 0);
+  if (kind == 1 && rows_row_vanishes(row, pack, i)) {
+    memset(class, EXACT_NAN, (size_t)pack->slice.dv);
+    kind = 0;
+  }
   for (int64_t c = 0; c < pack->slice.dv; c++) {
     double x = kind == 1 ? row->x[c] : class[c] == EXACT_FINITE ? value[c] : class_value[class[c]];
     tensor_store(out, i * out->stride[0] + c * out->stride[1], x);
@@ -170,11 +180,10 @@ static attest_status kernel_slice(attest_tensor *out, const rows_pack *pack, att
     int ready = rows_row_open(&row, pack) && class && value, trouble = 0;
 #pragma omp for schedule(dynamic, 16)
     for (int64_t i = 0; i < nq; i++)
-      if (ready) trouble |= kernel_row(out, &row, class, value, pack, i) < 0;
+      if (ready) trouble |= rows_store(out, &row, class, value, pack, i) < 0;
     if (!ready || trouble)
 #pragma omp critical
-      status = ready ? attest_fail(error, ATTEST_ERR_INPUT,
-                                   "a row sees no key and empty-row is error: choose zero or nan")
+      status = ready ? attest_fail(error, ATTEST_ERR_INPUT, ROWS_EMPTY_MESSAGE)
                      : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: one row");
     rows_row_close(&row);
     free(class);

@@ -7,8 +7,10 @@
 #include <string.h>
 
 #include "../enclosure/interval.h"
+#include "../problem/pairing.h"
 #include "decompose.h"
 #include "fft_pack.h"
+#include "rows.h"
 
 /* ---- the polynomial ---- */
 
@@ -55,6 +57,19 @@ static int64_t count_terms(int64_t support, int64_t degree) {
   return terms;
 }
 
+/* The coefficients of the problem as they are. */
+static attest_status given_polynomial(fft_polynomial *p, fft_sums *sums, int64_t terms_max,
+                                      const fft_pack *pack, attest_error *error) {
+  p->degree = problem_coefficients(p->c, pack->problem);
+  sums->terms = count_terms(pack->support, p->degree);
+  if (sums->terms <= terms_max) return ATTEST_OK;
+  return attest_fail(error, ATTEST_ERR_SUPPORT,
+                     "degree %lld and %lld elements of W make %lld terms, more than %lld; use the "
+                     "direct form",
+                     (long long)p->degree, (long long)pack->support, (long long)sums->terms,
+                     (long long)terms_max);
+}
+
 static attest_status choose_polynomial(fft_polynomial *p, fft_sums *sums, double b, double eps,
                                        int64_t terms_max, int64_t support, attest_error *error) {
   fmpq_t half, limit;
@@ -95,46 +110,82 @@ static attest_status choose_polynomial(fft_polynomial *p, fft_sums *sums, double
 
 /* ---- rows ---- */
 
-/* What underflow can do to a sum (fft.h). */
-static double underflow(const fft_pack *pack, const fft_sums *sums, const fft_polynomial *p,
-                        double smallest) {
-  double query = 1, weight = 1, key = 1, alpha = 0, g = (double)p->degree;
-  for (int64_t i = 0; i < pack->d * pack->nq; i++)
-    query = fmax(query, fabs(pack->queries[i] * pack->factor));
-  for (int64_t s = 0; s < pack->support; s++)
-    weight = fmax(weight, pack->symbol_max[s]);
-  for (int64_t j = 0; j < pack->d * pack->nk; j++)
-    key = fmax(key, fabs(pack->keys[j]));
-  for (int64_t t = 0; t <= p->degree; t++)
-    alpha = fmax(alpha, fabs(p->c[t]));
-  /* Multinomials are at most g!. */
-  double k = pow(query * weight * key, g) * alpha * tgamma(g + 1);
-  double n = (double)sums->size, cost = (double)sums->terms * 64 * (g + 1) * n * n * smallest * k;
-  return cost * fmax(1, pack->value_max) * (1 + 0x1p-10);
+/* Rows that are computed directly: packed when the first one is met. */
+typedef struct {
+  rows_pack *pack;
+  rows_row row;
+  unsigned char *class;
+  double *value;
+} direct_rows;
+
+static void direct_close(direct_rows *d) {
+  rows_row_close(&d->row);
+  rows_pack_close(d->pack);
+  free(d->class);
+  free(d->value);
 }
 
-static void finish_rows(toeplitz_fft_report *report, double *radius, attest_tensor *out,
-                        const fft_pack *pack, const fft_sums *sums, double tiny, double *scratch,
-                        double *row) {
-  int64_t nq = pack->nq, dv = pack->dv;
-  const double *ones = sums->sum + dv * nq;
-  for (int64_t i = 0; i < nq; i++) {
-    double bound = sums->bound[i] * (1 + 0x1p-10) + tiny, least = ones[i] - bound, most = 0;
-    int direct = !(pack->row_bound[i] <= report->b) || !(least > 0);
-    for (int64_t c = 0; c < dv && !direct; c++) {
-      row[c] = sums->sum[c * nq + i] / ones[i];
-      most = fmax(most, fabs(row[c]));
-      direct |= !isfinite(row[c]);
-    }
-    double rounding = (bound * (pack->value_max + most) / least) * (1 + 0x1p-10) + 0x1p-52 * most;
-    direct |= !isfinite(rounding);
-    if (direct) fft_direct_row(row, scratch, pack, i);
-    for (int64_t c = 0; c < dv; c++)
-      tensor_store(out, i * out->stride[0] + c * out->stride[1], row[c]);
-    report->recomputed += direct;
-    if (!direct) report->leak = fmax(report->leak, rounding);
-    if (radius) radius[i] = direct ? INFINITY : rounding + report->polynomial_error;
+static attest_status direct_row(direct_rows *d, attest_tensor *out, const fft_pack *pack, int64_t i,
+                                attest_error *error) {
+  if (!d->pack) {
+    attest_status status = rows_pack_open(&d->pack, pack->problem, pack->slice, error);
+    if (status) return status;
+    d->class = calloc((size_t)pack->dv + 1, 1);
+    d->value = calloc((size_t)pack->dv + 1, sizeof *d->value);
+    if (!d->class || !d->value || !rows_row_open(&d->row, d->pack))
+      return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: one row");
   }
+  if (rows_store(out, &d->row, d->class, d->value, d->pack, i) >= 0) return ATTEST_OK;
+  return attest_fail(error, ATTEST_ERR_INPUT, ROWS_EMPTY_MESSAGE);
+}
+
+/* What a finished slice is made of. */
+typedef struct {
+  const fft_pack *pack;
+  fft_polynomial p;
+  fft_sums sums;
+  double b, polynomial_error;
+  double *memory, *row;
+} fft_run;
+
+/* The quotients of row i into run->row, and how far rounding may have moved them; infinite: the row
+ * is to be computed directly. */
+static double quotients(const fft_run *run, int64_t i) {
+  const fft_pack *pack = run->pack;
+  double beta = run->sums.bound[i], most = 0;
+  double ones = pack->normalizes ? run->sums.sum[pack->dv * pack->nq + i] + pack->eps : 1;
+  double least = pack->normalizes ? fabs(ones) - beta : 1;
+  if (!(pack->row_bound[i] <= run->b) || !(least >= (pack->normalizes ? 3 * beta : 0)) ||
+      !(least > 0))
+    return INFINITY;
+  for (int64_t c = 0; c < pack->dv; c++) {
+    run->row[c] = run->sums.sum[c * pack->nq + i] / ones;
+    most = fmax(most, fabs(run->row[c]));
+    if (!isfinite(run->row[c])) return INFINITY;
+  }
+  return beta * (pack->value_max + (pack->normalizes ? most : 0)) / least * (1 + 0x1p-10) +
+         0x1p-51 * most;
+}
+
+static attest_status finish_rows(toeplitz_fft_report *report, double *radius, attest_tensor *out,
+                                 const fft_run *run, attest_error *error) {
+  const fft_pack *pack = run->pack;
+  direct_rows direct = {0};
+  attest_status status = ATTEST_OK;
+  for (int64_t i = 0; i < pack->nq && !status; i++) {
+    double rounding = quotients(run, i);
+    int ordinary = rounding < INFINITY;
+    if (ordinary)
+      for (int64_t c = 0; c < pack->dv; c++)
+        tensor_store(out, i * out->stride[0] + c * out->stride[1], run->row[c]);
+    else
+      status = direct_row(&direct, out, pack, i, error);
+    report->recomputed += !ordinary;
+    if (ordinary) report->leak = fmax(report->leak, rounding);
+    if (radius) radius[i] = rounding + run->polynomial_error;
+  }
+  direct_close(&direct);
+  return status;
 }
 
 /* 2 (1 - sqrt(1 - eps^2)) / eps max|v| = 2 eps / (1 + sqrt(1 - eps^2)) max|v|. */
@@ -149,42 +200,37 @@ static attest_status check_blocked(const fft_pack *pack, attest_error *error) {
                      (long long)pack->nq, (long long)pack->nk);
 }
 
-static attest_status run(toeplitz_fft_report *report, double *radius, attest_tensor *out,
-                         const fft_pack *pack, const toeplitz_fft_options *options,
-                         attest_error *error) {
-  int single = out->dtype != ATTEST_FLOAT64;
-  double eps = options->eps > 0 ? options->eps : single ? 0x1p-24 : 0x1p-40, b = options->b;
-  fft_polynomial p = {0};
-  fft_sums sums = {0};
+/* The polynomial and the bounds, and, with `sums`, the sums themselves. */
+static attest_status fft_run_open(fft_run *run, const fft_pack *pack,
+                                  const toeplitz_fft_options *options, int is_single, int with_sums,
+                                  attest_error *error) {
+  double eps = options->eps > 0 ? options->eps : is_single ? 0x1p-24 : 0x1p-40;
+  int64_t terms_max = options->terms_max ? options->terms_max : 1000000, nq = pack->nq;
+  int is_given = pack->problem->input[INPUT_COEFFICIENTS].data != NULL;
   attest_status status = ATTEST_OK;
-  for (int64_t i = 0; i < pack->nq && !(options->b > 0); i++)
-    b = fmax(b, pack->row_bound[i]);
+  *run = (fft_run){.pack = pack, .b = is_given ? INFINITY : options->b};
+  for (int64_t i = 0; i < nq && !(run->b > 0 && options->b > 0) && !is_given; i++)
+    run->b = fmax(run->b, pack->row_bound[i]);
   if (options->form == TOEPLITZ_BLOCKED_FORM) status = check_blocked(pack, error);
   if (!status)
-    status = choose_polynomial(&p, &sums, b, eps, options->terms_max ? options->terms_max : 1000000,
-                               pack->support, error);
+    status = is_given ? given_polynomial(&run->p, &run->sums, terms_max, pack, error)
+                      : choose_polynomial(&run->p, &run->sums, run->b, eps, terms_max,
+                                          pack->support, error);
   if (status) return status;
-  double *memory =
-      calloc((size_t)((pack->dv + 2) * pack->nq + pack->nk + pack->dv + 1), sizeof *memory);
-  if (!memory)
-    return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: %lld rows", (long long)pack->nq);
-  sums.sum = memory;
-  sums.bound = sums.sum + (pack->dv + 1) * pack->nq;
-  double *scratch = sums.bound + pack->nq, *row = scratch + pack->nk;
-  status = (single ? fft_sums_f32 : fft_sums_f64)(&sums, pack, &p, options->form, error);
-  if (!status) {
-    *report = (toeplitz_fft_report){.support = pack->support,
-                                    .degree = p.degree,
-                                    .terms = sums.terms,
-                                    .transforms = sums.transforms,
-                                    .size = sums.size,
-                                    .b = b,
-                                    .eps = p.eps,
-                                    .polynomial_error = polynomial_error(p.eps, pack->value_max)};
-    finish_rows(report, radius, out, pack, &sums,
-                underflow(pack, &sums, &p, single ? 0x1p-149 : 0x1p-1074), scratch, row);
-  }
-  free(memory);
+  run->memory = calloc((size_t)((with_sums ? (pack->dv + 1) * nq : 0) + nq + pack->dv + 1),
+                       sizeof *run->memory);
+  if (!run->memory)
+    return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: %lld rows", (long long)nq);
+  run->sums.bound = run->memory;
+  run->row = run->memory + nq;
+  if (with_sums) run->sums.sum = run->row + pack->dv;
+  run->polynomial_error = is_given ? 0 : polynomial_error(run->p.eps, pack->value_max);
+  status =
+      (is_single ? fft_sums_f32 : fft_sums_f64)(&run->sums, pack, &run->p, options->form, error);
+  double tiny =
+      run->sums.underflow * fmax(1, pack->value_max) * (1 + 0x1p-10) + pack->eps * 0x1p-51;
+  for (int64_t i = 0; i < nq; i++)
+    run->sums.bound[i] = run->sums.bound[i] * (1 + 0x1p-10) + tiny;
   return status;
 }
 
@@ -192,11 +238,51 @@ attest_status toeplitz_fft_attention(toeplitz_fft_report *report, double *radius
                                      const attest_problem *problem, const problem_slice *slice,
                                      const toeplitz_fft_options *options, attest_error *error) {
   fft_pack pack;
+  fft_run run = {0};
   attest_tensor out = slice->out;
   memset(report, 0, sizeof *report);
   attest_status status = fft_pack_open(&pack, problem, slice, error);
   if (status) return status;
-  status = run(report, radius, &out, &pack, options, error);
+  status = fft_run_open(&run, &pack, options, out.dtype != ATTEST_FLOAT64, 1, error);
+  if (!status) {
+    *report = (toeplitz_fft_report){.support = pack.support,
+                                    .degree = run.p.degree,
+                                    .terms = run.sums.terms,
+                                    .transforms = run.sums.transforms,
+                                    .size = run.sums.size,
+                                    .b = run.b,
+                                    .eps = run.p.eps,
+                                    .polynomial_error = run.polynomial_error};
+    status = finish_rows(report, radius, &out, &run, error);
+  }
+  free(run.memory);
   fft_pack_close(&pack);
   return status;
+}
+
+attest_status toeplitz_fft_bounds_open(toeplitz_fft_bounds *bounds, const attest_problem *problem,
+                                       const problem_slice *slice, int is_single,
+                                       attest_error *error) {
+  fft_pack pack;
+  fft_run run = {0};
+  toeplitz_fft_options options = {
+      .form = problem->values.form == FORM_BLOCKED ? TOEPLITZ_BLOCKED_FORM : TOEPLITZ_FFT_FORM};
+  *bounds = (toeplitz_fft_bounds){0};
+  attest_status status = fft_pack_open(&pack, problem, slice, error);
+  if (status) return status;
+  status = fft_run_open(&run, &pack, &options, is_single, 0, error);
+  if (status)
+    free(run.memory);
+  else
+    *bounds = (toeplitz_fft_bounds){.beta = run.sums.bound,
+                                    .eps = run.p.eps,
+                                    .polynomial_error = run.polynomial_error,
+                                    .value_max = pack.value_max};
+  fft_pack_close(&pack);
+  return status;
+}
+
+void toeplitz_fft_bounds_close(toeplitz_fft_bounds *bounds) {
+  free(bounds->beta);
+  bounds->beta = NULL;
 }

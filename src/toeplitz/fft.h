@@ -11,10 +11,17 @@
  *   |alpha L_i| |C|_2 |R o v|_2 (e + (7 t + g + 8) u + N_terms 2^-53),  t = |m|,
  * L, C, R its left factors, symbol and right factors, e toeplitz_fft_error of the transforms:
  * factors are products of t numbers that round 7 times a step together, and every entry of the
- * product is at most |C|_2 |R o v|_2. Sums over terms are kept in double. Underflow adds N_terms 64
- * (g + 1) N^2 (smallest positive number) K max(1, |v|), K = (max(1, |f q|) max(1, |w|) max(1,
- * |k|))^g max |alpha|. The bound of the column of ones encloses the denominator; where it reaches
- * zero, and where a row's scores may leave [-b, b], the row is computed directly and counted.
+ * product is at most |C|_2 |R o v|_2. Sums over terms are kept in double. Underflow: with eta the
+ * smallest positive number a factor is off by l_t = l_(t-1) max|x| + eta after its t-th product,
+ * and transforms of N elements by 64 lg N N^(5/2) eta (1 + |C|_2 + |R o v|_2) (log2 N levels that
+ * double what is lost, a product with a spectrum, a sum of N terms). The bound beta of the column
+ * of ones encloses the denominator; where the computed denominator is below 4 beta (so wherever the
+ * enclosure reaches zero), and where a row's scores may leave [-b, b], the row is computed directly
+ * and counted. Elsewhere, with D >= 3 beta the exact denominator and x the exact quotient, |x^ - x|
+ * <= beta (max|v| + |x|) / (D - beta) + rounding of the quotient.
+ *
+ * Where the problem has coefficients, they are the polynomial, and there is no eps: the exact
+ * result is that of the polynomial kernel.
  *
  * Causal forms. FFT: the mask is a factor of the symbol and one transform does all, so that
  * rounding carries something of later tokens into earlier rows: at most `leak`, the rounding part
@@ -31,7 +38,8 @@ typedef enum { TOEPLITZ_FFT_FORM, TOEPLITZ_BLOCKED_FORM } toeplitz_form;
 
 typedef struct {
   toeplitz_form form;
-  double eps;        /* of the polynomial, relative; 0: 2^-24 for float, 2^-40 for double */
+  double eps;        /* of the polynomial, relative; 0: 2^-24 for float, 2^-40 for double.
+                        Ignored where the problem has coefficients */
   double b;          /* half-width of the scores; 0: from the data */
   int64_t terms_max; /* 0: 10^6 */
 } toeplitz_fft_options;
@@ -47,11 +55,25 @@ typedef struct {
   double leak;             /* the largest rounding error of an element of the other rows */
 } toeplitz_fft_report;
 
-/* One slice of a toeplitz or rope-softmax problem without mask, bias, softcap, slopes and sinks
- * into slice->out, in float for float32 outputs and in double for others. radius (nq entries, may
- * be NULL): a row's bound of |out - exact| before the output is rounded to its format. */
+/* One slice of a toeplitz, rope-softmax or (with coefficients) rope-linear problem without mask,
+ * bias, softcap, slopes and sinks into slice->out, in float for float32 outputs and in double for
+ * others. radius (nq entries, may be NULL): a row's bound of |out - exact| before the output is
+ * rounded to its format. */
 attest_status toeplitz_fft_attention(toeplitz_fft_report *report, double *radius,
                                      const attest_problem *problem, const problem_slice *slice,
                                      const toeplitz_fft_options *options, attest_error *error);
+
+/* What is known before anything is computed: beta by row, and the polynomial's part of the bound.
+ */
+typedef struct {
+  double *beta;            /* [nq]; infinite where the polynomial's range is left */
+  double eps;              /* as in the report; 0 with coefficients */
+  double polynomial_error; /* as in the report */
+  double value_max;
+} toeplitz_fft_bounds;
+attest_status toeplitz_fft_bounds_open(toeplitz_fft_bounds *bounds, const attest_problem *problem,
+                                       const problem_slice *slice, int is_single,
+                                       attest_error *error);
+void toeplitz_fft_bounds_close(toeplitz_fft_bounds *bounds);
 
 #endif

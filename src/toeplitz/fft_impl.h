@@ -14,6 +14,7 @@ typedef struct {
 typedef struct {
   REAL *left, *symbol, *right;
   double multinomial;
+  double most[3], lost[3]; /* of left, symbol, right: the largest element, what underflow took */
 } NAME(factors);
 
 typedef struct {
@@ -125,6 +126,20 @@ static int64_t NAME(add_column)(NAME(run) * r, int64_t c, double alpha, NAME(toe
   return transforms;
 }
 
+/* What underflow can do to the column of ones in this term. */
+static double NAME(underflow)(const NAME(run) * r, double alpha, double symbol_norm,
+                              double right_norm) {
+  const NAME(factors) *f = &r->level[r->walk.level];
+  const double *m = f->most, *l = f->lost;
+  double n = 2, levels = 1, keys = (double)r->pack->nk;
+  for (; n < (double)(r->pack->nq + r->pack->nk); n *= 2)
+    levels++;
+  double factors =
+      l[0] * (m[1] + l[1]) * (m[2] + l[2]) + m[0] * l[1] * (m[2] + l[2]) + m[0] * m[1] * l[2];
+  double transforms = 64 * levels * n * n * sqrt(n) * TINY * (1 + symbol_norm + right_norm);
+  return fabs(alpha) * (keys * factors + (m[0] + l[0]) * transforms);
+}
+
 /* What rounding can do to the column of ones in this term, by row. */
 static void NAME(add_bound)(NAME(run) * r, double alpha) {
   const fft_pack *pack = r->pack;
@@ -132,17 +147,18 @@ static void NAME(add_bound)(NAME(run) * r, double alpha) {
   int blocked = r->form == TOEPLITZ_BLOCKED_FORM;
   double t = (double)r->walk.level, g = (double)r->p->degree;
   double symbol_norm = sqrt(NAME(loops_squares)(f->symbol, pack->length)) * (1 + 0x1p-20);
-  if (!(symbol_norm > 0)) return;
   double transforms = 0;
   for (int64_t n = 0; n < r->engine.count; n++)
     transforms += toeplitz_fft_error(r->engine.fft[n].size, ROUNDOFF);
   if (blocked) transforms += (FFT_BLOCK + (double)r->engine.count + 2) * 0x1p-53;
   double e = transforms + (7 * t + g + 8) * ROUNDOFF + (double)r->sums->terms * 0x1p-53;
   if (pack->problem->pairing == PAIRING_ROTARY)
-    e += t * ROTARY_ERROR * sqrt((double)pack->length) / symbol_norm;
+    e += t * ROTARY_ERROR * sqrt((double)pack->length) / fmax(symbol_norm, 0x1p-1000);
   e *= fabs(alpha) * symbol_norm * (1 + 0x1p-10);
+  double right_norm = sqrt(NAME(loops_squares)(f->right, pack->nk));
+  r->sums->underflow += NAME(underflow)(r, alpha, symbol_norm, right_norm);
   if (!blocked) {
-    e *= sqrt(NAME(loops_squares)(f->right, pack->nk));
+    e *= right_norm;
     NAME(loops_bound)(r->sums->bound, e, f->left, pack->nq);
     return;
   }
@@ -164,11 +180,17 @@ static void NAME(next_factors)(NAME(run) * r) {
   NAME(loops_factor)(to->left, from->left, q, pack->factor, pack->nq);
   NAME(loops_factor)(to->symbol, from->symbol, w, 1, pack->length);
   NAME(loops_factor)(to->right, from->right, k, 1, pack->nk);
+  const double most[3] = {pack->query_max[pack->a[s]], pack->symbol_max[s],
+                          pack->key_max[pack->b[s]]};
+  for (int n = 0; n < 3; n++) {
+    to->most[n] = from->most[n] * most[n] * (1 + 0x1p-20);
+    to->lost[n] = from->lost[n] * most[n] * (1 + 0x1p-20) + TINY;
+  }
   to->multinomial = toeplitz_walk_multinomial_double(from->multinomial, &r->walk);
 }
 
 /* Columns are shared among threads; each adds its terms in the order of the walk. */
-static void NAME(walk_all)(NAME(run) * r) {
+static void NAME(walk_sums)(NAME(run) * r) {
   const fft_pack *pack = r->pack;
   int64_t size = r->engine.count ? r->engine.fft[r->engine.count - 1].size : 1, transforms = 0;
   int64_t columns = pack->dv + 1;
@@ -204,6 +226,13 @@ static void NAME(walk_all)(NAME(run) * r) {
   r->sums->transforms += transforms;
 }
 
+static void NAME(walk_bounds)(NAME(run) * r) {
+  do {
+    if (r->walk.level > 0) NAME(next_factors)(r);
+    NAME(add_bound)(r, r->p->c[r->walk.level] * r->level[r->walk.level].multinomial);
+  } while (toeplitz_walk_next(&r->walk));
+}
+
 static int NAME(allocate)(NAME(run) * r) {
   const fft_pack *pack = r->pack;
   int64_t a_level = pack->nq + pack->length + pack->nk;
@@ -223,6 +252,8 @@ static void NAME(first_factors)(NAME(run) * r) {
   const fft_pack *pack = r->pack;
   NAME(factors) *f = &r->level[0];
   f->multinomial = 1;
+  for (int n = 0; n < 3; n++)
+    f->most[n] = 1;
   for (int64_t i = 0; i < pack->nq; i++)
     f->left[i] = 1;
   NAME(toeplitz_mask)(f->symbol, pack->nq, pack->nk, pack->lo, pack->hi);
@@ -249,7 +280,7 @@ attest_status NAME(fft_sums)(fft_sums *sums, const fft_pack *pack, const fft_pol
   if (!status) {
     NAME(first_factors)(r);
     toeplitz_walk_start(&r->walk, pack->support, p->degree);
-    NAME(walk_all)(r);
+    (r->sums->sum ? NAME(walk_sums) : NAME(walk_bounds))(r);
     if (r->failed) status = attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: transforms");
   }
   sums->size = r->engine.count ? r->engine.fft[r->engine.count - 1].size : 0;

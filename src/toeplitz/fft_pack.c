@@ -3,8 +3,8 @@
 #include "fft_pack.h"
 
 #include <stdlib.h>
+#include <string.h>
 
-#include "../enclosure/exp.h"
 #include "../enclosure/interval.h"
 #include "../problem/pairing.h"
 #include "../problem/rotary.h"
@@ -29,6 +29,10 @@ static attest_status check_supported(const attest_problem *problem, const proble
                        "the FFT form takes toeplitz and rope-softmax problems without %s; use the "
                        "direct form",
                        what ? what : "other score terms");
+  if (!strcmp(problem->kernel->name, "rope-linear") && !problem->input[INPUT_COEFFICIENTS].data)
+    return attest_fail(error, ATTEST_ERR_SUPPORT,
+                       "the FFT form of rope-linear needs --coefficients: 0, 1 for the scores "
+                       "themselves");
   if (slice->nq == 0 || slice->nk == 0)
     return attest_fail(error, ATTEST_ERR_SUPPORT, "the FFT form needs at least one query and key");
   return ATTEST_OK;
@@ -146,15 +150,14 @@ static double vector_norm(const double *x, int64_t d, int64_t stride, int64_t i)
  * row i may see: only earlier ones count where the mask is causal. */
 static void bound_rows(fft_pack *pack) {
   double factor = enclosure_up(fabs(pack->factor)), key_norm = 0;
+  double *key_max = pack->key_max;
   int rotary = pack->problem->pairing == PAIRING_ROTARY;
   int64_t seen = 0;
-  for (int64_t a = 0; a < pack->d; a++)
-    pack->key_max[a] = 0;
   for (int64_t i = 0; i < pack->nq; i++) {
     for (; seen < pack->nk && seen <= i - pack->lo; seen++) {
       if (rotary) key_norm = fmax(key_norm, vector_norm(pack->keys, pack->d, pack->nk, seen));
       for (int64_t a = 0; a < pack->d; a++)
-        pack->key_max[a] = fmax(pack->key_max[a], fabs(pack->keys[a * pack->nk + seen]));
+        key_max[a] = fmax(key_max[a], fabs(pack->keys[a * pack->nk + seen]));
     }
     double bound = 0;
     if (rotary)
@@ -163,8 +166,12 @@ static void bound_rows(fft_pack *pack) {
       bound = enclosure_add_up(
           bound, enclosure_mul_up(enclosure_mul_up(fabs(pack->queries[pack->a[s] * pack->nq + i]),
                                                    pack->symbol_max[s]),
-                                  pack->key_max[pack->b[s]]));
+                                  key_max[pack->b[s]]));
     pack->row_bound[i] = enclosure_mul_up(bound, factor);
+  }
+  for (int64_t a = 0; a < pack->d; a++) {
+    key_max[a] = largest(pack->keys + a * pack->nk, pack->nk);
+    pack->query_max[a] = largest(pack->queries + a * pack->nq, pack->nq) * factor;
   }
 }
 
@@ -177,6 +184,8 @@ static void set_factor(fft_pack *pack) {
   problem_real_inv(&factor, &pack->problem->values.temperature);
   problem_real_mul(&factor, &factor, &pack->problem->values.scale);
   pack->factor = problem_real_double(&unused, &factor);
+  pack->eps = problem_real_double(&unused, &pack->problem->values.eps);
+  pack->normalizes = pack->problem->values.normalize == NORMALIZE_SUM;
   problem_real_clear(&factor);
 }
 
@@ -192,7 +201,7 @@ attest_status fft_pack_open(fft_pack *pack, const attest_problem *problem,
   attest_status status = check_supported(problem, slice, error);
   if (status) return status;
   int64_t d = pack->d, nq = pack->nq, nk = pack->nk;
-  pack->memory = calloc((size_t)((nq + nk) * d + nk * pack->dv + d + nq + 1), sizeof(double));
+  pack->memory = calloc((size_t)((nq + nk) * d + nk * pack->dv + 2 * d + nq + 1), sizeof(double));
   if (!pack->memory)
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: %lld queries and %lld keys",
                        (long long)nq, (long long)nk);
@@ -200,7 +209,8 @@ attest_status fft_pack_open(fft_pack *pack, const attest_problem *problem,
   pack->keys = pack->queries + nq * d;
   pack->values = pack->keys + nk * d;
   pack->key_max = pack->values + nk * pack->dv;
-  pack->row_bound = pack->key_max + d;
+  pack->query_max = pack->key_max + d;
+  pack->row_bound = pack->query_max + d;
   for (int64_t a = 0; a < d; a++) {
     load_column(pack->queries + a * nq, &slice->q, nq, a);
     load_column(pack->keys + a * nk, &slice->k, nk, a);
@@ -218,35 +228,4 @@ attest_status fft_pack_open(fft_pack *pack, const attest_problem *problem,
   }
   bound_rows(pack);
   return ATTEST_OK;
-}
-
-/* ---- direct rows ---- */
-
-void fft_direct_row(double *out, double *scratch, const fft_pack *pack, int64_t i) {
-  int64_t first = i - pack->hi > 0 ? i - pack->hi : 0;
-  int64_t end = i - pack->lo < pack->nk - 1 ? i - pack->lo + 1 : pack->nk;
-  double most = -INFINITY, sum = 0;
-  for (int64_t j = first; j < end; j++)
-    scratch[j] = 0;
-  for (int64_t s = 0; s < pack->support; s++) {
-    const double *w = pack->symbols + s * pack->length + i + pack->nk - 1;
-    const double *k = pack->keys + pack->b[s] * pack->nk;
-    double q = pack->queries[pack->a[s] * pack->nq + i] * pack->factor;
-    for (int64_t j = first; j < end; j++)
-      scratch[j] += q * (w[-j] * k[j]);
-  }
-  for (int64_t j = first; j < end; j++)
-    most = fmax(most, scratch[j]);
-  for (int64_t j = first; j < end; j++)
-    scratch[j] -= most;
-  if (end > first) exp64_array(scratch + first, scratch + first, (size_t)(end - first));
-  for (int64_t j = first; j < end; j++)
-    sum += scratch[j];
-  for (int64_t c = 0; c < pack->dv; c++) {
-    const double *v = pack->values + c * pack->nk;
-    double total = 0;
-    for (int64_t j = first; j < end; j++)
-      total += scratch[j] * v[j];
-    out[c] = end > first ? total / sum : 0;
-  }
 }

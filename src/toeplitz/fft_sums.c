@@ -15,12 +15,15 @@
 #define REAL double
 #define NAME(x) PASTE(x, f64)
 #define ROUNDOFF 0x1p-53
+#define TINY 0x1p-1074
 #include "fft_impl.h"
 #undef REAL
 #undef NAME
 #undef ROUNDOFF
+#undef TINY
 
 #define REAL float
 #define NAME(x) PASTE(x, f32)
 #define ROUNDOFF 0x1p-24
+#define TINY 0x1p-149
 #include "fft_impl.h"

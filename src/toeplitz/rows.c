@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Packing and one row of toeplitz and rope-linear in double; see enclose.c for the derivation. */
+/* Packing and one row in double; see enclose.c for the derivation. */
 #include "rows.h"
 
 #include <stdlib.h>
@@ -109,9 +109,9 @@ static void set_parameters(rows_pack *pack) {
   pack->factor = problem_real_double(&pack->factor_error, &factor);
   problem_real_clear(&factor);
   pack->eps = problem_real_double(&pack->eps_error, &values->eps);
-  pack->normalizes = !pack->is_linear || values->normalize == NORMALIZE_SUM;
+  pack->normalizes = pack->weights == ROWS_EXP || values->normalize == NORMALIZE_SUM;
   double n = (double)pack->term_count;
-  pack->form_error = (pack->is_linear ? n + 13 : n + 2) * U * (1 + 0x1p-20);
+  pack->form_error = (pack->is_rotary ? n + 13 : n + 2) * U * (1 + 0x1p-20);
   pack->size_error = (n + 10) * U * (1 + 0x1p-20);
   if (pack->factor != 0 && fabs(pack->factor) < 0x1p-960) pack->size_error = INFINITY;
 }
@@ -128,12 +128,12 @@ static int fill_symbol(double *symbol, const rows_pack *pack, int64_t a, int64_t
 }
 
 static int find_terms(rows_pack *pack) {
-  int64_t d = pack->slice.d, most = pack->is_linear ? d : d * d;
+  int64_t d = pack->slice.d, most = pack->is_rotary ? d : d * d;
   pack->terms = calloc((size_t)most + 1, sizeof *pack->terms);
   if (!pack->terms) return 0;
-  for (int64_t a = 0; a < d && pack->is_linear; a++)
+  for (int64_t a = 0; a < d && pack->is_rotary; a++)
     pack->terms[pack->term_count++] = (rows_term){a, a, NULL};
-  for (int64_t n = 0; n < most && !pack->is_linear; n++) {
+  for (int64_t n = 0; n < most && !pack->is_rotary; n++) {
     double *symbol = numbers(pack->slice.nq + pack->slice.nk);
     if (!symbol) return 0;
     if (pack->slice.nq + pack->slice.nk > 0 && fill_symbol(symbol, pack, n / d, n % d))
@@ -156,14 +156,18 @@ attest_status rows_pack_open(rows_pack **result, const attest_problem *problem,
   if (ok) {
     pack->problem = problem;
     pack->slice = *slice;
-    pack->is_linear = problem->pairing == PAIRING_ROTARY;
+    pack->is_rotary = problem->pairing == PAIRING_ROTARY;
+    pack->degree = problem_coefficients(pack->c, problem);
+    pack->weights = pack->degree >= 0                               ? ROWS_POLYNOMIAL
+                    : !strcmp(problem->kernel->name, "rope-linear") ? ROWS_SCORE
+                                                                    : ROWS_EXP;
     pack->queries = numbers(2 * nq * d + 2 * nk * d + nk * slice->dv);
     ok = pack->queries && find_terms(pack);
   }
   if (!ok)
     status = attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: %lld queries and %lld keys",
                          (long long)nq, (long long)nk);
-  if (!status && pack->is_linear) {
+  if (!status && pack->is_rotary) {
     int64_t end = nq + slice->offset > nk ? nq + slice->offset : nk;
     status = problem_rotary_open(&rotary, &problem->values, d, end - problem_first_position(slice),
                                  error);
@@ -231,6 +235,7 @@ static void exponential_weights(rows_row *row, row_sums *sums, const rows_pack *
     row->weight[j] *= pack->factor;
     if (row->size[j] >= 0 && row->weight[j] > largest) largest = row->weight[j];
   }
+  row->shift = largest;
   for (int64_t j = sums->lo; j < sums->hi; j++)
     row->weight[j] = row->size[j] >= 0 ? row->weight[j] - largest : EXP64_MIN * 2;
   for (int64_t j = sums->lo; bounds && j < sums->hi; j++) {
@@ -264,6 +269,44 @@ static void linear_weights(rows_row *row, row_sums *sums, const rows_pack *pack,
   }
 }
 
+/* p(x), p'(x) and p''(x) / 2 by Horner's rule. */
+static void horner(double value[3], const double *c, int64_t degree, double x) {
+  value[0] = value[1] = value[2] = 0;
+  for (int64_t t = degree; t >= 0; t--) {
+    value[2] = value[2] * x + value[1];
+    value[1] = value[1] * x + value[0];
+    value[0] = value[0] * x + c[t];
+  }
+}
+
+/* Weights p(s); h = |p'(s)| t + P(|s|), P with the absolute values of the coefficients. (Step 3 of
+ * enclose.c; 2^-900 covers what underflows.) */
+static void polynomial_weights(rows_row *row, row_sums *sums, const rows_pack *pack, double tiny,
+                               int bounds) {
+  double size[PROBLEM_COEFFICIENTS_MAX], p[3], most[3], t;
+  double round = (2 * (double)pack->degree + 4) * U;
+  for (int64_t n = 0; n <= pack->degree; n++)
+    size[n] = fabs(pack->c[n]) + 0x1p-900;
+  for (int64_t j = sums->lo; j < sums->hi; j++) {
+    double s = row->weight[j] * pack->factor;
+    if (row->size[j] < 0) {
+      row->weight[j] = row->size[j] = row->error[j] = 0;
+      continue;
+    }
+    horner(p, pack->c, pack->degree, s);
+    row->weight[j] = p[0];
+    if (!bounds) continue;
+    double off = score_error(&t, pack, row->size[j], tiny);
+    horner(most, size, pack->degree, (fabs(s) + off) * (1 + 0x1p-40));
+    row->error[j] = (off * most[1] + round * most[0]) * (1 + 0x1p-20);
+    double h = t * fabs(p[1]) + most[0], h_off = t * (2 * off * most[2] + round * most[1]);
+    double relative = (h_off + row->error[j]) / h * (1 + 0x1p-20);
+    sums->rho = fmax(sums->rho, relative < 0.25 ? relative / (1 - relative) : INFINITY);
+    row->size[j] = h;
+    row->reach = fmax(row->reach, (double)pack->degree * t);
+  }
+}
+
 /* Marks hidden keys by a negative size. */
 static void hide(rows_row *row, const rows_pack *pack, int64_t i, const row_sums *sums) {
   const attest_tensor *mask = &pack->slice.mask;
@@ -288,7 +331,7 @@ static void find_sums(rows_row *row, row_sums *sums, const rows_pack *pack) {
   double keys = (double)(sums->hi - sums->lo);
   sums->depth = (ROWS_CHAIN + keys / ROWS_CHAIN + 4) * U * (1 + 0x1p-10);
   sums->total_error = (sums->error_sum + sums->depth * sums->total_size) * (1 + 0x1p-10);
-  if (!pack->is_linear) return;
+  if (pack->weights == ROWS_EXP) return;
   sums->total += pack->eps;
   sums->total_error += pack->eps_error + U * (sums->total_size + pack->eps);
   if (pack->normalizes) return;
@@ -335,11 +378,16 @@ void rows_row_compute(rows_row *row, const rows_pack *pack, int64_t i, int bound
     query_max = fmax(query_max, pack->query_sizes[i * d + a]);
   double tiny = (double)pack->term_count * 0x1p-1060 * (1 + query_max + pack->key_max);
   sums.tiny = tiny * fabs(pack->factor);
-  row->reach = 0;
+  row->reach = row->shift = 0;
   rows_scores(row->weight, row->size, pack, i, sums.lo, sums.hi);
   hide(row, pack, i, &sums);
-  (pack->is_linear ? linear_weights : exponential_weights)(row, &sums, pack, tiny, bounds);
+  static void (*const weigh[])(rows_row *, row_sums *, const rows_pack *, double,
+                               int) = {exponential_weights, linear_weights, polynomial_weights};
+  weigh[pack->weights](row, &sums, pack, tiny, bounds);
   find_sums(row, &sums, pack);
+  row->total = sums.total;
+  row->total_error = sums.total_error;
+  row->total_size = sums.total_size;
   rows_sums(row->x, row->chain, row->weight, pack->values, dv, sums.lo, sums.hi);
   for (int64_t c = 0; c < dv; c++) {
     row->x[c] /= sums.total;
@@ -350,9 +398,13 @@ void rows_row_compute(rows_row *row, const rows_pack *pack, int64_t i, int bound
                row->size, pack->values, dv, sums.lo, sums.hi);
   for (int64_t c = 0; c < dv; c++)
     finish_component(row, &sums, pack, keys, c);
-  if (!pack->is_linear) return;
+  if (pack->weights == ROWS_EXP || !pack->normalizes) return;
   double least = fabs(sums.total) - sums.total_error;
-  row->reach = !pack->normalizes ? 0
-               : least > 0       ? sums.moves_sum / least * (1 + 0x1p-20)
-                                 : INFINITY;
+  row->reach = least > 0 ? fmax(row->reach, sums.moves_sum / least * (1 + 0x1p-20)) : INFINITY;
+}
+
+int rows_row_vanishes(const rows_row *row, const rows_pack *pack, int64_t i) {
+  return pack->weights == ROWS_POLYNOMIAL && pack->normalizes &&
+         !(fabs(row->total) > row->total_size * 0x1p-20) &&
+         polynomial_vanishes(pack->problem, &pack->slice, i);
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Rows of toeplitz and rope-linear in double: what a slice is packed into, and one row with its
+/* Rows of the Toeplitz room in double: what a slice is packed into, and one row with its
  * radius. Internal to the toeplitz room; the derivation stands in enclose.c. */
 #ifndef ATTEST_TOEPLITZ_ROWS_H
 #define ATTEST_TOEPLITZ_ROWS_H
@@ -13,10 +13,16 @@ typedef struct {
   double *symbol; /* [nq + nk - 1]: w of row i and key j at j - i + nq - 1; NULL: ones */
 } rows_term;
 
+/* What a score s becomes: exp(s), s itself, or c_0 + .. + c_g s^g. */
+typedef enum { ROWS_EXP, ROWS_SCORE, ROWS_POLYNOMIAL } rows_weights;
+
 typedef struct {
   const attest_problem *problem;
   problem_slice slice;
-  int is_linear; /* rope-linear: weights are the scores */
+  int is_rotary;
+  rows_weights weights;
+  int64_t degree;
+  double c[PROBLEM_COEFFICIENTS_MAX];
   int normalizes;
   int64_t term_count;
   rows_term *terms;
@@ -33,7 +39,10 @@ typedef struct {
 /* One row: x within radius; A and S of MATH section 7 from both sides. dv entries each. */
 typedef struct {
   double *x, *radius, *a_lo, *a_hi, *s_lo, *s_hi;
-  double reach; /* largest t_j; rope-linear: sum t_j over the normaliser */
+  double reach; /* largest t_j; without exp: sum h_j over the normaliser */
+  /* The normaliser is exp(shift) (total +- total_error), shift 0 without exp; total_size is the sum
+   * of the absolute weights. Without normalisation total is 1. */
+  double shift, total, total_error, total_size;
   /* By key: form, then weight; size, then t times weight; bound of the weight's error. */
   double *weight, *size, *error;
   double *chain, *absolute, *spread;
@@ -45,8 +54,20 @@ attest_status rows_pack_open(rows_pack **pack, const attest_problem *problem,
 void rows_pack_close(rows_pack *pack);
 int rows_row_open(rows_row *row, const rows_pack *pack); /* 0: out of memory */
 void rows_row_close(rows_row *row);
-/* An ordinary row; without `bounds` x only, with the same bits. */
+/* An ordinary row; without `bounds` x, total and total_size only, with the same bits. */
 void rows_row_compute(rows_row *row, const rows_pack *pack, int64_t i, int bounds);
+/* Whether a row that has been computed has no value: its weights add up to exactly 0. Only looked
+ * into where the computed sum is next to nothing beside its terms. */
+int rows_row_vanishes(const rows_row *row, const rows_pack *pack, int64_t i);
+
+/* Row i of the direct kernel into out, `row` and the others scratch of dv entries: 1, or what the
+ * edge policy prescribes: 0; -1: an empty row that is trouble. (enclose.c) */
+int rows_store(attest_tensor *out, rows_row *row, unsigned char *class, double *value,
+               const rows_pack *pack, int64_t i);
+/* The direct kernel stores x^ rounded to the format of its result: radius of x^, and half a unit of
+ * the format or of its subnormals. Infinite where it may overflow. (enclose.c) */
+double rows_stored(const room_machine *machine, double x, double radius);
+#define ROWS_EMPTY_MESSAGE "a row sees no key and empty-row is error: choose zero or nan"
 
 /* ---- rows_isa.c: plain loops, the same bits on every instruction set ---- */
 

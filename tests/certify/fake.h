@@ -248,7 +248,7 @@ static attest_status fake_run(certify_case *result, attest_problem *p, const cha
   strcpy(copy, bounds);
   while ((item = strsep(&rest, " ")))
     if (*item) ck_assert_int_eq(certify_bounds_add(&list, item, error), ATTEST_OK);
-  certify_subject subject = {NULL, p, &list, &machine};
+  certify_subject subject = {NULL, p, &list, &machine, NULL};
   options->name = "fake";
   attest_status status = certify_run_room(result, &fake_room, &subject, 1, options, error);
   certify_bounds_clear(&list);

@@ -198,7 +198,7 @@ START_TEST(all_subjects_share_one_pass) {
   floats[FAKE_ROWS * FAKE_WIDTH + 5] = 3; /* head 1 */
   attest_problem *a = fake_problem(2, FAKE_ROWS, floats, ATTEST_FLOAT32);
   attest_problem *b = fake_problem(2, FAKE_ROWS, doubles, ATTEST_FLOAT64);
-  certify_subject subjects[2] = {{"a", a, &bounds, NULL}, {"b", b, &bounds, NULL}};
+  certify_subject subjects[2] = {{"a", a, &bounds, NULL, NULL}, {"b", b, &bounds, NULL, NULL}};
   ck_assert_int_eq(certify_run_room(&result, &fake_room, subjects, 2, &options, &error), ATTEST_OK);
   ck_assert_int_eq(fake.opened, 2);
   ck_assert_int_eq(fake.blocks, 2 * 2);

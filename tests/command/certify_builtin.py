@@ -4,6 +4,7 @@
 import json
 import os
 import pty
+import re
 import signal
 import subprocess
 
@@ -11,6 +12,7 @@ from attest_command import ATTEST, done, expect, path, run
 
 DATA = os.path.abspath(os.path.join(os.path.dirname(__file__), "..", "..", "data"))
 CASES = ["stories260k/layer%d" % i for i in range(5)]
+FORMS = ("fft", "fft-causal", "fft-recomputed", "blocked", "polynomial-fft", "polynomial-blocked", "polynomial-sums", "low-rank")
 SUBJECTS = ("softmax.float32", "softmax.float64")
 
 status, out, err = run("certify", "--builtin", "--data", DATA, "--json", path("c.json"), "--junit", path("c.xml"))
@@ -19,8 +21,14 @@ expect("everything is certified", status == 0 and lines and all(x.startswith("CE
 expect("out and lse of both kernels on every layer",
        all(any(f"case={c} subject={s} output={o} " in x for x in lines) for c in CASES for s in SUBJECTS for o in ("out", "lse")), out)
 SELECTING = ("topk-softmax", "topk-uniform", "uniform")  # they jump: no a-priori bound
+expanded = [x for x in lines if any(f"/{n} " in x for n in FORMS)]
+expect("the fast forms of Toeplitz and rotary attention, both kernels, rows computed directly counted",
+       len(expanded) == 2 * len(FORMS) + 6 and all("low-rank" in x or re.search(r" recomputed-rows=\d+ ", x) for x in expanded), expanded)
+expect("... what later tokens may leak where one transform does all, nothing where blocks do",
+       all((" leak=" in x) == ("fft" in x and "rope-linear" not in x and "/fft subject=toeplitz" not in x) for x in expanded), expanded)
+expect("... some rows are computed directly", any(int(x) > 0 for x in re.findall(r"recomputed-rows=(\d+)", out)))
 expect("bounds backward and theory, where a kernel is continuous",
-       all("bound=backward<=16;theory" in x or
+       all("bound=backward<=16;theory" in x or (x in expanded and " bound=theory " in x) or
            (any(f"kernel={k} " in x for k in SELECTING) and "bound=backward<=16 " in x) for x in lines), out)
 SPARSE = ("gaussian", "epanechnikov", "biweight", "triweight", "sparsemax", "entmax", "normrelu", "relumax") + SELECTING
 expect("every sparse kernel on rows of the model, both kernels",

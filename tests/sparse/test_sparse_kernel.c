@@ -42,7 +42,7 @@ static double judged(const attest_problem *problem, attest_dtype dtype, const ch
   int continuous = certify_room(problem->kernel->name)->machine != NULL;
   ck_assert_int_eq(certify_bounds_add(&bounds, bound, &error), ATTEST_OK);
   if (continuous) ck_assert_int_eq(certify_bounds_add(&bounds, "theory", &error), ATTEST_OK);
-  certify_subject subject = {"kernel", &mine, &bounds, continuous ? &machine : NULL};
+  certify_subject subject = {"kernel", &mine, &bounds, continuous ? &machine : NULL, NULL};
   certify_options options = {.name = "kernel", .allow_empty = 1};
   attest_status status = certify_run(&result, &subject, 1, &options, &error);
   ck_assert_msg(status == ATTEST_OK, "%s: %s", what, error.message);

@@ -71,12 +71,18 @@ void positions_open(positions *p, const positions_spec *s, uint64_t *seed) {
     for (int64_t i = 0; i < s->nq * s->nk; i++)
       mask[i] = tests_random(seed) % 4 != 0;
   }
+  if (s->coefficients) {
+    /* About those of exp, the odd ones of either sign. */
+    double *c = give(p, 6, "coefficients", ATTEST_FLOAT64, 1, &s->coefficients), factorial = 1;
+    for (int64_t t = 0; t < s->coefficients; t++, factorial *= (double)t)
+      c[t] = (1 + tests_uniform(seed) / 8) / factorial * (t % 2 && tests_random(seed) % 2 ? -1 : 1);
+  }
   ck_assert_msg(problem_resolve(p->problem, &error) == ATTEST_OK, "%s", error.message);
 }
 
 void positions_close(positions *p) {
   attest_problem_free(p->problem);
-  for (int i = 0; i < 6; i++)
+  for (int i = 0; i < 7; i++)
     free(p->memory[i]);
 }
 
@@ -100,6 +106,8 @@ void positions_draw(positions_spec *s, const char *kernel, uint64_t *seed) {
   s->positive = linear && draw >> 3 & 1;
   s->mask = (draw >> 4 & 3) == 0;
   s->weights = (positions_weights)(draw >> 6 & 3);
+  if (strcmp(kernel, "rope-softmax") != 0 && draw >> 23 & 1)
+    s->coefficients = 1 + (int64_t)(draw >> 24 & 7);
   if (s->weights == WEIGHTS_ROTARY && s->d % 2) s->weights = WEIGHTS_DENSE;
 #define PARAM(name, value) (s->params[n++] = name, s->params[n++] = value)
   if (draw >> 8 & 1) PARAM("scale", scales[draw >> 9 & 3]);
@@ -238,18 +246,48 @@ static int64_t dense_scores(arb_ptr score, arb_ptr t, int64_t *key, const attest
   return n;
 }
 
+/* p(w) by its definition, and h = |p'(w)| t + sum |c_i w^i|. */
+static void polynomial(arb_t w, arb_t t, const attest_tensor *c, slong prec) {
+  arb_ptr x = _arb_vec_init(5);
+  arb_ptr value = x, slope = x + 1, size = x + 2, power = x + 3, term = x + 4;
+  arb_one(power);
+  for (int64_t i = 0; i < c->shape[0]; i++) {
+    double number = tensor_at(c, i);
+    arb_set_d(term, number);
+    arb_mul(term, term, power, prec);
+    arb_add(value, value, term, prec);
+    arb_abs(term, term);
+    arb_add(size, size, term, prec);
+    if (i + 1 < c->shape[0]) {
+      arb_set_d(term, tensor_at(c, i + 1));
+      arb_mul(term, term, power, prec);
+      arb_mul_si(term, term, i + 1, prec);
+      arb_add(slope, slope, term, prec);
+    }
+    arb_mul(power, power, w, prec);
+  }
+  arb_abs(slope, slope);
+  arb_mul(t, t, slope, prec);
+  arb_add(t, t, size, prec);
+  arb_swap(w, value);
+  _arb_vec_clear(x, 5);
+}
+
 void positions_dense(arb_ptr x, arb_ptr a, arb_ptr s, const attest_problem *problem,
                      const problem_slice *slice, int64_t row, slong prec) {
   int64_t nk = slice->nk;
+  const attest_tensor *c_of = &problem->input[INPUT_COEFFICIENTS];
   int linear = !strcmp(problem->kernel->name, "rope-linear");
-  int divides = !linear || problem->values.normalize == NORMALIZE_SUM;
+  int divides = problem->values.normalize == NORMALIZE_SUM;
   arb_ptr w = _arb_vec_init(2 * nk + 3);
   arb_ptr t = w + nk, total = t + nk, v = total + 1, term = v + 1;
   int64_t *key = calloc((size_t)nk + 1, sizeof *key);
   int64_t n = dense_scores(w, t, key, problem, slice, row, prec);
   if (linear && divides) real_ball(total, &problem->values.eps, prec);
   for (int64_t i = 0; i < n; i++) {
-    if (!linear) {
+    if (c_of->data) {
+      polynomial(w + i, t + i, c_of, prec);
+    } else if (!linear) {
       arb_exp(w + i, w + i, prec);
       arb_mul(t + i, t + i, w + i, prec);
     }
@@ -291,7 +329,7 @@ attest_verdict positions_verdict(const positions *p, const char *text) {
   certify_case result;
   const attest_tensor *out = &p->problem->output[OUTPUT_OUT];
   room_machine machine = certify_room(p->problem->kernel->name)->machine(out->dtype);
-  certify_subject subject = {"kernel", p->problem, &bounds, &machine};
+  certify_subject subject = {"kernel", p->problem, &bounds, &machine, NULL};
   char *copy = strdup(text), *rest = copy, *one;
   while ((one = strsep(&rest, " ")))
     ck_assert_msg(certify_bounds_add(&bounds, one, &error) == ATTEST_OK, "%s", error.message);

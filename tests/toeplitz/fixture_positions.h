@@ -19,11 +19,12 @@ typedef struct {
   double size; /* of q and k */
   int positive;
   positions_weights weights;
+  int64_t coefficients; /* of a polynomial for the weights; 0: none */
 } positions_spec;
 
 typedef struct {
   attest_problem *problem;
-  void *memory[6]; /* q, k, v, weights, mask, out */
+  void *memory[7]; /* q, k, v, weights, mask, out, coefficients */
 } positions;
 
 /* Fails the test when the problem cannot be built. */

@@ -58,8 +58,8 @@ static double moved(const row *r, double e, const int *sign, const int *other) {
 static measure_interval explicit_of(const row *r, double got, double u) {
   attest_error error;
   measure_interval value;
-  ck_assert_int_eq(rope_linear_backward_explicit(&value, r->p.problem, &r->slice, 0, OUTPUT_OUT, 0,
-                                                 got, u, u, 0, &error),
+  ck_assert_int_eq(score_backward_explicit(&value, r->p.problem, &r->slice, 0, OUTPUT_OUT, 0, got,
+                                           u, u, 0, &error),
                    ATTEST_OK);
   ck_assert(value.lo <= value.hi);
   return value;

@@ -146,7 +146,8 @@ static void compare_problem(tally *t, const attest_problem *problem) {
 START_TEST(every_tier_contains_the_sums_of_the_definition) {
   uint64_t seed = tests_seed();
   tally t = {0};
-  for (int i = 0; i < 40; i++) {
+  static const int problems[KERNELS] = {80, 90, 125};
+  for (int i = 0; i < problems[_i]; i++) {
     positions_spec spec;
     positions p;
     positions_draw(&spec, kernels[_i], &seed);
@@ -157,7 +158,7 @@ START_TEST(every_tier_contains_the_sums_of_the_definition) {
   printf("%s: %lld elements against direct sums (%lld left to the balls), largest error/radius "
          "%.4f\n",
          kernels[_i], (long long)t.elements, (long long)t.unknown, t.worst);
-  ck_assert_int_gt(t.elements, 3400);
+  ck_assert_int_gt(t.elements, 10000);
   ck_assert_int_lt(t.unknown, t.elements / 4);
   ck_assert_double_gt(t.worst, 0.001);
   if (!certify_room(kernels[_i])->rows_dd) return;
@@ -275,7 +276,7 @@ static void mutate(double *w, int64_t n, int64_t d, mutant kind) {
 /* The output of a mutated toeplitz kernel, judged as rope-softmax. */
 static attest_verdict verdict_of(mutant kind) {
   static const positions_spec rope = {
-      "rope-softmax", 1, 1, 24, 24, 8, 4, ATTEST_FLOAT32, {NULL}, 0, 1, 0, WEIGHTS_ROTARY};
+      "rope-softmax", 1, 1, 24, 24, 8, 4, ATTEST_FLOAT32, {NULL}, 0, 1, 0, WEIGHTS_ROTARY, 0};
   positions_spec general = rope;
   positions exact, broken;
   attest_error error;
@@ -304,7 +305,7 @@ END_TEST
 /* ---- edges ---- */
 
 START_TEST(zero_scores_of_rope_linear_are_not_a_number) {
-  positions_spec spec = {"rope-linear", 1, 1, 3, 3, 4, 2, ATTEST_FLOAT32, {NULL}, 0, 0, 0, 0};
+  positions_spec spec = {"rope-linear", 1, 1, 3, 3, 4, 2, ATTEST_FLOAT32, {NULL}, 0, 0, 0, 0, 0};
   uint64_t seed = tests_seed();
   positions p;
   positions_open(&p, &spec, &seed);
@@ -320,8 +321,8 @@ END_TEST
 /* W = 0: every row is the mean of the values it sees. */
 START_TEST(zero_weights_give_means) {
   positions_spec spec = {
-      "toeplitz", 1, 1, 5,           5, 2, 1, ATTEST_FLOAT32, {"causal", "top-left", NULL},
-      0,          1, 0, WEIGHTS_ZERO};
+      "toeplitz",   1, 1, 5, 5, 2, 1, ATTEST_FLOAT32, {"causal", "top-left", NULL}, 0, 1, 0,
+      WEIGHTS_ZERO, 0};
   uint64_t seed = tests_seed();
   positions p;
   positions_open(&p, &spec, &seed);

@@ -1,0 +1,275 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The fast forms through the certifier: what they return meets their a-priori bound, which contains
+ * the sums of the definition, and outputs that are wrong in one place do not. */
+#include <math.h>
+
+#include "fixture_positions.h"
+
+typedef struct {
+  const char *kernel, *form, *causal, *scale;
+  int64_t n, d, coefficients;
+  positions_weights weights;
+} form_case;
+
+static const form_case form_cases[] = {
+    {"toeplitz", "fft", NULL, "1/8", 61, 2, 0, WEIGHTS_DENSE},
+    {"toeplitz", "fft", "top-left", "-1/8", 90, 2, 0, WEIGHTS_SPARSE},
+    {"toeplitz", "fft", "top-left", "1/4", 80, 2, 7, WEIGHTS_DENSE},
+    {"toeplitz", "fft", NULL, "1", 33, 1, 0, WEIGHTS_DENSE},
+    {"toeplitz", "fft", "top-left", "1", 1, 2, 0, WEIGHTS_DENSE},
+    {"toeplitz", "fft", "top-left", "1", 40, 2, 0, WEIGHTS_ZERO},
+    {"toeplitz", "blocked", "top-left", "1/8", 150, 2, 0, WEIGHTS_SPARSE},
+    {"toeplitz", "blocked", "top-left", "1/4", 201, 2, 6, WEIGHTS_DENSE},
+    {"rope-linear", "fft", NULL, "1/4", 70, 2, 7, WEIGHTS_DENSE},
+    {"rope-linear", "fft", "top-left", "1/8", 40, 4, 4, WEIGHTS_DENSE},
+    {"rope-linear", "blocked", "top-left", "1/4", 140, 2, 6, WEIGHTS_DENSE},
+    {"rope-softmax", "fft", "top-left", "1/8", 70, 2, 0, WEIGHTS_DENSE},
+    {"rope-softmax", "blocked", "top-left", "1/8", 130, 2, 0, WEIGHTS_DENSE},
+    {"rope-softmax", "low-rank", NULL, "1/8", 70, 4, 0, WEIGHTS_DENSE},
+    {"rope-softmax", "low-rank", "top-left", "1/8", 150, 2, 0, WEIGHTS_DENSE},
+};
+enum { FORM_CASES = sizeof form_cases / sizeof *form_cases, DV = 4, DRAWS = 3 };
+
+static void open_case(positions *p, const form_case *c, uint64_t *seed) {
+  positions_spec s = {.kernel = c->kernel,
+                      .heads_q = 1,
+                      .heads_k = 1,
+                      .nq = c->n,
+                      .nk = c->n,
+                      .d = c->d,
+                      .dv = DV,
+                      .dtype = ATTEST_FLOAT32,
+                      .size = 1,
+                      .weights = c->weights,
+                      .coefficients = c->coefficients};
+  int n = 0;
+  s.params[n++] = "form";
+  s.params[n++] = c->form;
+  s.params[n++] = "scale";
+  s.params[n++] = c->scale;
+  if (c->causal) {
+    s.params[n++] = "causal";
+    s.params[n++] = c->causal;
+  }
+  positions_open(p, &s, seed);
+}
+
+/* What the double tier says of all rows for the machine of the output's format. */
+typedef struct {
+  room_block block;
+  double *memory;
+  unsigned char *class;
+} bounds;
+
+static void bounds_open(bounds *b, const positions *p, const problem_slice *slice,
+                        const room_machine *machine) {
+  attest_error error;
+  void *work;
+  const problem_room *room = certify_room(p->problem->kernel->name);
+  int64_t n = slice->nq * slice->dv;
+  b->memory = calloc((size_t)(3 * n), sizeof *b->memory);
+  b->class = calloc((size_t)n, 1);
+  b->block = (room_block){.rows = slice->nq,
+                          .out = {.width = slice->dv,
+                                  .x = b->memory,
+                                  .radius = b->memory + n,
+                                  .theory = b->memory + 2 * n,
+                                  .class = b->class},
+                          .machine = machine};
+  ck_assert_msg(room->open(&work, p->problem, slice, WANT_OUT | WANT_THEORY, &error) == ATTEST_OK,
+                "%s", error.message);
+  room->rows(&b->block, work, WANT_OUT | WANT_THEORY);
+  room->close(work);
+}
+
+static void bounds_close(bounds *b) {
+  free(b->memory);
+  free(b->class);
+}
+
+/* The largest |got - x| / bound, x summed in balls straight from the definition. */
+static double worst_ratio(const positions *p, int64_t *elements) {
+  problem_slice slice;
+  bounds b;
+  problem_slice_get(&slice, p->problem, 0);
+  room_machine machine = certify_room(p->problem->kernel->name)->machine(slice.out.dtype);
+  bounds_open(&b, p, &slice, &machine);
+  int64_t dv = slice.dv;
+  arb_ptr x = _arb_vec_init(3 * dv);
+  double worst = 0;
+  for (int64_t i = 0; i < slice.nq; i++) {
+    positions_dense(x, x + dv, x + 2 * dv, p->problem, &slice, i, 160);
+    for (int64_t c = 0; c < dv; c++, ++*elements) {
+      double got = tensor_at(&slice.out, i * slice.out.stride[0] + c * slice.out.stride[1]);
+      arb_t distance;
+      arb_init(distance);
+      arb_set_d(distance, got);
+      arb_sub(distance, distance, x + c, 160);
+      double off = fmax(fabs(enclosure_upper(distance)), fabs(enclosure_lower(distance)));
+      worst = fmax(worst, off / b.block.out.theory[i * dv + c]);
+      arb_clear(distance);
+    }
+  }
+  _arb_vec_clear(x, 3 * dv);
+  bounds_close(&b);
+  return worst;
+}
+
+START_TEST(every_form_stays_within_its_bound_of_the_sums_of_the_definition) {
+  uint64_t seed = tests_seed();
+  const form_case *c = &form_cases[_i];
+  double worst = 0;
+  int64_t elements = 0;
+  int draws = strcmp(c->form, "low-rank") ? DRAWS : 2 * DRAWS;
+  for (int draw = 0; draw < draws; draw++) {
+    positions p;
+    open_case(&p, c, &seed);
+    for (int wide = 0; wide < 2; wide++) {
+      positions_run(&p, wide ? ATTEST_FLOAT64 : ATTEST_FLOAT32);
+      worst = fmax(worst, worst_ratio(&p, &elements));
+    }
+    positions_close(&p);
+  }
+  printf("%s form=%s d=%lld%s: %lld elements, largest error/bound %.3g\n", c->kernel, c->form,
+         (long long)c->d, c->coefficients ? " polynomial" : "", (long long)elements, worst);
+  ck_assert_double_le(worst, 1);
+  ck_assert(worst > 1e-6 || c->n == 1 || c->weights == WEIGHTS_ZERO);
+}
+END_TEST
+
+/* ---- wrong outputs ---- */
+
+/* The sum over multi-indices of total degree up to 3 for two diagonal elements of W, directly. */
+typedef enum { WRONG_NOTHING, WRONG_MULTINOMIAL, WRONG_WRAP, WRONG_SCALE, WRONG_OFFSET } wrong;
+
+/* p(x + y) = sum c_t binom(t, a) x^a y^(t-a). */
+static double expanded(const double *c, double x, double y, wrong kind) {
+  static const double binomial[4][4] = {{1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}};
+  double sum = 0;
+  for (int t = 0; t < 4; t++)
+    for (int a = 0; a <= t; a++)
+      sum += c[t] * (kind == WRONG_MULTINOMIAL ? 1 : binomial[t][a]) * pow(x, a) * pow(y, t - a);
+  return kind == WRONG_SCALE ? 2 * sum - c[0] : sum;
+}
+
+static void fill_output(positions *p, wrong kind) {
+  problem_slice slice;
+  problem_slice_get(&slice, p->problem, 0);
+  int64_t n = slice.nq;
+  const float *q = p->memory[0], *k = p->memory[1], *v = p->memory[2];
+  const double *w = p->memory[3], *c = p->memory[6];
+  for (int64_t i = 0; i < n; i++) {
+    double total = 0, sum[DV] = {0};
+    for (int64_t j = 0; j < n; j++) {
+      int64_t offset = kind == WRONG_OFFSET ? j - i : i - j;
+      if (kind == WRONG_WRAP && offset < 0) offset = offset + n; /* a circulant of size n */
+      const double *matrix = w + (offset + n - 1) * 4;
+      double x = (double)q[2 * i] * matrix[0] * (double)k[2 * j] / 4;
+      double y = (double)q[2 * i + 1] * matrix[3] * (double)k[2 * j + 1] / 4;
+      double weight = expanded(c, x, y, kind);
+      total += weight;
+      for (int b = 0; b < DV; b++)
+        sum[b] += weight * (double)v[DV * j + b];
+    }
+    for (int b = 0; b < DV; b++)
+      tensor_store(&slice.out, i * slice.out.stride[0] + b * slice.out.stride[1], sum[b] / total);
+  }
+}
+
+START_TEST(outputs_that_are_wrong_in_one_place_break_the_bound_of_the_fft_form) {
+  static const form_case fft = {"toeplitz", "fft", NULL, "1/4", 48, 2, 4, WEIGHTS_ZERO};
+  for (int kind = WRONG_NOTHING; kind <= WRONG_OFFSET; kind++) {
+    positions p;
+    uint64_t seed = tests_seed();
+    open_case(&p, &fft, &seed);
+    double *w = p.memory[3], *c = p.memory[6];
+    for (int64_t i = 0; i < 2 * fft.n - 1; i++)
+      w[4 * i] = tests_uniform(&seed), w[4 * i + 3] = 2 * tests_uniform(&seed) - 1;
+    for (int t = 0; t < 4; t++)
+      c[t] = fabs(c[t]);
+    p.problem->resolved = 0;
+    positions_run(&p, ATTEST_FLOAT64);
+    fill_output(&p, (wrong)kind);
+    ck_assert_msg(positions_verdict(&p, "theory") ==
+                      (kind == WRONG_NOTHING ? ATTEST_CERTIFIED : ATTEST_REFUTED),
+                  "wrong output %d", kind);
+    positions_close(&p);
+  }
+}
+END_TEST
+
+/* ---- the account ---- */
+
+START_TEST(rows_that_are_computed_directly_are_counted_and_the_leak_is_reported) {
+  uint64_t seed = tests_seed();
+  attest_error error;
+  room_account account;
+  positions p;
+  form_case c = form_cases[1];
+  open_case(&p, &c, &seed);
+  const problem_room *room = certify_room(p.problem->kernel->name);
+  positions_run(&p, ATTEST_FLOAT32);
+  attest_tensor out = p.problem->output[OUTPUT_OUT];
+  ck_assert_int_eq(room->kernel_account(&account, &out, NULL, p.problem, &error), ATTEST_OK);
+  ck_assert(account.has_recomputed && account.has_leak);
+  ck_assert_int_eq(account.recomputed, 0);
+  ck_assert_double_gt(account.leak, 0);
+  ck_assert_double_lt(account.leak, 1);
+  /* The last token is large and meets a small W_0 only; its rounding reaches all rows. */
+  float *k = p.memory[1];
+  k[2 * (c.n - 1)] = 40;
+  double *w = p.memory[3];
+  memset(w, 0, (size_t)((2 * c.n - 1) * 4) * sizeof *w);
+  for (int64_t i = 0; i < 2 * c.n - 1; i++)
+    w[4 * i] = i == c.n - 1 ? 1.0 / 40 : 1;
+  p.problem->resolved = 0;
+  ck_assert_int_eq(problem_resolve(p.problem, &error), ATTEST_OK);
+  ck_assert_int_eq(room->kernel_account(&account, &out, NULL, p.problem, &error), ATTEST_OK);
+  ck_assert_int_gt(account.recomputed, 0);
+  ck_assert_int_lt(account.recomputed, c.n);
+  ck_assert_int_eq(positions_verdict(&p, "theory"), ATTEST_CERTIFIED);
+  printf("fft form with one large token: %lld of %lld rows computed directly, leak %.3g\n",
+         (long long)account.recomputed, (long long)c.n, account.leak);
+  positions_close(&p);
+}
+END_TEST
+
+/* q k alternates in sign, so that two keys have weights 1 + s and 1 - s with p = 1 + x, and under
+ * p = x they add up to exactly 0. */
+START_TEST(polynomial_weights_that_add_up_to_zero_are_not_a_number) {
+  for (int form = 0; form < 2; form++) {
+    positions p;
+    uint64_t seed = tests_seed();
+    form_case c = {"toeplitz", form ? "fft" : "direct", NULL, "sqrt(1/3)", 2, 1, 2, WEIGHTS_ZERO};
+    open_case(&p, &c, &seed);
+    float *q = p.memory[0], *k = p.memory[1];
+    double *w = p.memory[3], *coefficients = p.memory[6];
+    q[0] = q[1] = 1;
+    k[0] = 0.7f;
+    k[1] = -0.7f;
+    for (int i = 0; i < 3; i++)
+      w[i] = 3;
+    coefficients[0] = 0;
+    coefficients[1] = 1;
+    p.problem->resolved = 0;
+    positions_run(&p, ATTEST_FLOAT32);
+    ck_assert(isnan(((float *)p.memory[5])[0]));
+    ck_assert_int_eq(positions_verdict(&p, "theory"), ATTEST_CERTIFIED);
+    ck_assert_int_eq(positions_verdict(&p, "backward<=16"), ATTEST_CERTIFIED);
+    ((float *)p.memory[5])[1] = 1;
+    ck_assert_int_eq(positions_verdict(&p, "backward<=16"), ATTEST_REFUTED);
+    positions_close(&p);
+  }
+}
+END_TEST
+
+void test_forms(Suite *suite) {
+  TCase *tc = tcase_create("forms");
+  tcase_set_timeout(tc, 60);
+  tcase_add_loop_test(tc, every_form_stays_within_its_bound_of_the_sums_of_the_definition, 0,
+                      FORM_CASES);
+  tcase_add_test(tc, outputs_that_are_wrong_in_one_place_break_the_bound_of_the_fft_form);
+  tcase_add_test(tc, rows_that_are_computed_directly_are_counted_and_the_leak_is_reported);
+  tcase_add_test(tc, polynomial_weights_that_add_up_to_zero_are_not_a_number);
+  suite_add_tcase(suite, tc);
+}
