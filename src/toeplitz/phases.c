@@ -15,7 +15,7 @@
 #include "../problem/rotary.h"
 #include "statements.h"
 
-enum { COMPONENTS = 128, POSITION_BITS = 20, SAMPLES = 16, PREC = 128 };
+enum { COMPONENTS = 128, POSITION_BITS = 20, SAMPLES = 256, PREC = 128, PHASE_PREC = 96 };
 
 typedef struct {
   const char *name;
@@ -37,22 +37,27 @@ static double unit(attest_dtype dtype) {
   return measure_unit_roundoff(tensor_dtype_format(dtype));
 }
 
-/* An upper bound of |cos phase - c| and |sin phase - s|, phase a double. */
-static double phase_error(double phase, const double c[2], const double s[2]) {
-  arb_ptr w = _arb_vec_init(3);
+/* An upper bound of |cos phase - c| and |sin phase - s|, phase a double; w: three balls. */
+static double phase_error(arb_ptr w, double phase, const double c[2], const double s[2]) {
   double worst = 0;
   arb_set_d(w, phase);
-  arb_sin_cos(w + 1, w + 2, w, PREC);
+  arb_sin_cos(w + 1, w + 2, w, PHASE_PREC);
   for (int i = 0; i < 2; i++) {
     const double *exact = i ? c : s;
     for (int part = 0; part < 2; part++) {
       arb_set_d(w, exact[part]);
-      arb_sub(w + 1 + i, w + 1 + i, w, PREC);
+      arb_sub(w + 1 + i, w + 1 + i, w, PHASE_PREC);
     }
     worst = fmax(worst, fmax(fabs(enclosure_upper(w + 1 + i)), fabs(enclosure_lower(w + 1 + i))));
   }
-  _arb_vec_clear(w, 3);
   return enclosure_add_up(worst, ROTARY_ERROR);
+}
+
+/* position frequency rounded to the product's format: in double the product of a float32 frequency
+ * (or a shorter one) and a position below 2^21 is exact. */
+static double product_of(double frequency, int64_t position, const phase_format *format) {
+  double product = frequency * (double)position;
+  return format->product == ATTEST_FLOAT32 ? (double)(float)product : product;
 }
 
 /* frequency[m] as the model holds it. */
@@ -67,22 +72,26 @@ static void fill_frequencies(double *frequency, const problem_values *values,
   arb_clear(theta);
 }
 
+/* Positions of a binade that are looked at: all, or SAMPLES of them, evenly spread, both ends among
+ * them. */
+static int64_t sample_count(int64_t first) {
+  return first < SAMPLES ? first : SAMPLES;
+}
+
 /* The largest error over sampled positions of a binade and all pairs, and the largest bound. */
 static int decide_binade(double *worst, double *bound, const problem_rotary *rotary,
                          const double *frequency, const phase_format *format, int64_t first) {
   double r = unit(format->frequency), u = unit(format->product);
   int holds = 1;
-  arb_t product;
-  arb_init(product);
+  int64_t count = sample_count(first);
+  arb_ptr scratch = _arb_vec_init(3);
   *worst = *bound = 0;
-  for (int64_t n = 0; n < SAMPLES; n++) {
-    int64_t position = n == 0 ? first : n == 1 ? 2 * first - 1 : first + (first - 1) * n / SAMPLES;
+  for (int64_t n = 0; n < count; n++) {
+    int64_t position = first + (count > 1 ? (first - 1) * n / (count - 1) : 0);
     for (int64_t m = 0; m < COMPONENTS / 2; m++) {
       double c[2], s[2];
       problem_rotary_phase(c, s, rotary, position, m);
-      arb_set_d(product, frequency[m]);
-      arb_mul_si(product, product, position, PREC);
-      double e = phase_error(rounded(product, format->product), c, s);
+      double e = phase_error(scratch, product_of(frequency[m], position, format), c, s);
       /* frequency (1 + 2 r) is above theta. */
       double theta = frequency[m] * (1 + 2 * r);
       double b = fmin(2, (double)position * theta * (r + u + r * u) * (1 + 0x1p-40) + ROTARY_ERROR);
@@ -91,7 +100,7 @@ static int decide_binade(double *worst, double *bound, const problem_rotary *rot
       *bound = fmax(*bound, b);
     }
   }
-  arb_clear(product);
+  _arb_vec_clear(scratch, 3);
   return holds;
 }
 
@@ -105,10 +114,10 @@ static attest_status decide_format(statement_findings *into, const problem_state
     int64_t first = INT64_C(1) << bits;
     int holds = decide_binade(&worst, &bound, rotary, frequency, format, first);
     status = statement_add(into, statement, holds ? ATTEST_CERTIFIED : ATTEST_REFUTED, error,
-                           "phases=%s base=10000 d=%d positions=%lld..%lld sampled=%d "
+                           "phases=%s base=10000 d=%d positions=%lld..%lld sampled=%lld "
                            "largest=%.3g bound=%.3g",
                            format->name, COMPONENTS, (long long)first, (long long)(2 * first - 1),
-                           SAMPLES, worst, bound);
+                           (long long)sample_count(first), worst, bound);
   }
   return status;
 }
