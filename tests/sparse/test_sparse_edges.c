@@ -145,7 +145,7 @@ static attest_verdict under_model(const attest_problem *problem, const char *ari
   ck_assert(!certify_machine_parse(&machine, problem->kernel->name, arithmetic, &error));
   certify_machine_returns(&machine, problem);
   ck_assert(!certify_bounds_add(&bounds, "theory", &error));
-  certify_subject subject = {"subject", problem, &bounds, &machine};
+  certify_subject subject = {"subject", problem, &bounds, &machine, NULL};
   certify_options options = {.name = "model"};
   ck_assert_msg(!certify_run(&result, &subject, 1, &options, &error), "%s", error.message);
   attest_verdict verdict = certify_case_verdict(&result);
