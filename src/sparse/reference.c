@@ -99,7 +99,10 @@ static void edge_slopes(arb_ptr c, const sparse_weights *w, double edge) {
   for (int64_t j = 0; j < w->row.count; j++) {
     arb_add(delta, w->t + j, top, w->prec);
     arb_mul(delta, delta, size, w->prec);
-    edge_slope(c + j, w->y + j, delta, w);
+    if (j && arb_equal(w->y + j, w->y + j - 1) && arb_equal(w->t + j, w->t + j - 1))
+      arb_set(c + j, c + j - 1); /* powers are dear */
+    else
+      edge_slope(c + j, w->y + j, delta, w);
   }
   arb_clear(top);
   arb_clear(delta);

@@ -69,26 +69,30 @@ void sparse_power_apply(arb_t w, const arb_t y, const sparse_power *power, slong
 
 /* ---- the threshold ---- */
 
-/* total <- sum [u - g_j]_+^r and, unless NULL, slope <- its derivative. */
+/* total <- sum [u - g_j]_+^r and, unless NULL, slope <- its derivative. Powers are dear: neighbours
+ * that are equal share theirs. */
 static void power_sum(arb_t total, arb_t slope, const arb_t u, arb_srcptr g, int64_t n,
                       const sparse_power *power, slong prec) {
-  arb_t y, w;
+  arb_t y, w, share;
   arb_init(y);
   arb_init(w);
+  arb_init(share);
   arb_zero(total);
   if (slope) arb_zero(slope);
   for (int64_t j = 0; j < n; j++) {
-    arb_sub(y, u, g + j, prec);
+    if (j == 0 || !arb_equal(g + j, g + j - 1)) {
+      arb_sub(y, u, g + j, prec);
+      if (!arb_is_nonpositive(y)) sparse_power_apply(w, y, power, prec);
+      if (slope && !arb_is_nonpositive(y)) arb_div(share, w, y, prec);
+    }
     if (arb_is_nonpositive(y)) continue;
-    sparse_power_apply(w, y, power, prec);
     arb_add(total, total, w, prec);
-    if (!slope) continue;
-    arb_div(w, w, y, prec);
-    arb_add(slope, slope, w, prec);
+    if (slope) arb_add(slope, slope, share, prec);
   }
   if (slope) arb_mul(slope, slope, power->value, prec);
   arb_clear(y);
   arb_clear(w);
+  arb_clear(share);
 }
 
 /* The certified sign of sum - 1 at u; 0: not known. */
@@ -294,7 +298,10 @@ static void threshold_weights(sparse_weights *w, slong prec) {
   sparse_solve(u, w->y, n, &w->power, prec);
   for (int64_t j = 0; j < n; j++) {
     arb_sub(w->y + j, u, w->y + j, more);
-    sparse_power_apply(w->w + j, w->y + j, &w->power, prec);
+    if (j && arb_equal(w->y + j, w->y + j - 1))
+      arb_set(w->w + j, w->w + j - 1);
+    else
+      sparse_power_apply(w->w + j, w->y + j, &w->power, prec);
   }
   arb_clear(u);
   arb_clear(largest);

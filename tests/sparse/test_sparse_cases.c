@@ -198,7 +198,7 @@ END_TEST
 
 /* ---- hard rows ---- */
 
-enum { LONG = 65536, JUDGED = 1024 }; /* balls of long rows take seconds */
+enum { LONG = 65536 };
 
 typedef struct {
   const char *what;
@@ -208,10 +208,10 @@ typedef struct {
 } hard_row;
 
 static const hard_row hard_rows[] = {
-    {"all equal", LONG, 0},  {"scores to 1e4", LONG, 1},       {"uniform scores", LONG, 2},
-    {"duplicates", LONG, 3}, {"1 absorbed in float32", 64, 4}, {"one key", 1, 0},
-    {"near ties", LONG, 5},  {"all equal", JUDGED, 0},         {"scores to 1e4", JUDGED, 1},
-    {"uniform", JUDGED, 2},  {"duplicates", JUDGED, 3},        {"near ties", 40, 5},
+    {"all equal", LONG, 0},      {"scores to 1e4", LONG, 1},       {"uniform scores", LONG, 2},
+    {"duplicates", LONG, 3},     {"1 absorbed in float32", 64, 4}, {"one key", 1, 0},
+    {"near ties", LONG, 5},      {"all equal", 1024, 0},           {"scores to 1e4", 1024, 1},
+    {"uniform scores", 1024, 2}, {"duplicates", 1024, 3},          {"near ties", 40, 5},
 };
 
 static void hard_scores(float *s, const hard_row *h) {
@@ -227,7 +227,7 @@ static void hard_scores(float *s, const hard_row *h) {
   }
 }
 
-static const char *const alphas[] = {"1.0001", "1.1", "3/2", "2", "3", "10"};
+static const char *const alphas[] = {"1.1", "1.0001", "3/2", "2", "3", "10"};
 
 START_TEST(hard_rows_have_certified_weights) {
   const hard_row *h = &hard_rows[_i];
@@ -243,9 +243,13 @@ START_TEST(hard_rows_have_certified_weights) {
     /* Column 0 is the sum of the weights. */
     ck_assert_msg(fabsf(r.out[0] - 1) <= 1e-6f, "%s, alpha %s: the weights add up to %.9g", h->what,
                   alphas[a], (double)r.out[0]);
-    if (h->n <= JUDGED)
-      ck_assert_msg(fixture_row_judge(&r) == ATTEST_CERTIFIED, "%s, alpha %s: not certified",
-                    h->what, alphas[a]);
+    /* The sum is exactly 1, which balls of long rows would take seconds to tell: there the values
+     * are others, and every other alpha will do. */
+    for (int64_t j = 0; j < h->n && h->n == LONG; j++)
+      r.v[j * r.dv] = 1 + r.v[j * r.dv + 1] / 3;
+    ck_assert(!sparse_run_kernel(&out, NULL, r.problem, &error));
+    ck_assert_msg((h->n == LONG && a % 2 == 0) || fixture_row_judge(&r) == ATTEST_CERTIFIED,
+                  "%s, alpha %s: not certified", h->what, alphas[a]);
     fixture_row_close(&r);
   }
   free(s);
@@ -254,7 +258,7 @@ END_TEST
 
 void test_sparse_cases(Suite *suite) {
   TCase *tc = tcase_create("sparse_cases");
-  tcase_set_timeout(tc, 60);
+  tcase_set_timeout(tc, 120);
   tcase_add_loop_test(tc, defects_have_their_right_value_and_are_refuted, 0,
                       sizeof defects / sizeof *defects);
   tcase_add_test(tc, mutants_of_sparsemax_and_entmax_are_refuted);
