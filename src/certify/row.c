@@ -399,8 +399,9 @@ void engine_row(engine_scratch *scratch, const engine_place *at, const engine_vi
   engine_set_largest(&v, o->width);
   int64_t count = select_elements(scratch, at, &v);
   if (v.is_jump) {
-    atomic_fetch_add(&o->ill_posed, 1);
-    if (count && engine_jump(scratch, at, &v)) return;
+    int settled = count && engine_jump(scratch, at, &v);
+    if (settled || !count) atomic_fetch_add(&o->ill_posed, 1);
+    if (settled) return;
   }
   engine_ladder(scratch, at, &v, count, 1);
   if (o->moments) engine_row_moments(at, &v, scratch->got);

@@ -65,6 +65,19 @@ static int compare_upper(const void *a, const void *b) {
   return (x < y) - (x > y);
 }
 
+/* The largest end is about 2^e: scaled by that, ends are doubles, whatever the scores are. */
+static slong exponent_of(const reach_row *r) {
+  slong most = 0;
+  int found = 0;
+  for (int64_t j = 0; j < 2 * r->row.count; j++) {
+    slong e = arf_abs_bound_lt_2exp_si(arb_midref(j % 2 ? r->low + j / 2 : r->high + j / 2));
+    if (e <= -ARF_PREC_EXACT || e >= ARF_PREC_EXACT) continue; /* 0, or beyond all bounds */
+    if (!found || e > most) most = e;
+    found = 1;
+  }
+  return most;
+}
+
 /* place[j] of every key under top-k: against the k-th and (k+1)-th largest ends, in double with
  * outward rounding. */
 static int place_top(unsigned char *place, const reach_row *r, int64_t k) {
@@ -72,10 +85,16 @@ static int place_top(unsigned char *place, const reach_row *r, int64_t k) {
   double *low = malloc((size_t)(4 * n + 1) * sizeof *low), *high = low + n;
   if (!low) return 0;
   double *sorted_low = high + n, *sorted_high = sorted_low + n;
+  slong shift = -exponent_of(r);
+  arb_t end;
+  arb_init(end);
   for (int64_t j = 0; j < n; j++) {
-    sorted_low[j] = low[j] = enclosure_lower(r->low + j);
-    sorted_high[j] = high[j] = enclosure_upper(r->high + j);
+    arb_mul_2exp_si(end, r->low + j, shift);
+    sorted_low[j] = low[j] = enclosure_lower(end);
+    arb_mul_2exp_si(end, r->high + j, shift);
+    sorted_high[j] = high[j] = enclosure_upper(end);
   }
+  arb_clear(end);
   qsort(sorted_low, (size_t)n, sizeof *low, compare_upper);
   qsort(sorted_high, (size_t)n, sizeof *low, compare_upper);
   for (int64_t j = 0; j < n; j++) {

@@ -9,10 +9,12 @@
  * between those of the ends, low_j and high_j, and |x' - x| <= [sum max(high - w, w - low) |v - x|
  * + B u_w sum high |v|] / sum low (1 for thresholds, whose weights always add up to 1): an
  * inequality that grows with B. B is a lower bound while this and B quanta are less than |got - x|.
+ * Results are means of values, so B is also at least the distance of got from the range of the
+ * values over u_w max |v| + quantum, except where all weights can vanish.
  * Reached: the row is computed again with every score moved by theta_j, up where v_j lies on the
- * side of got and down elsewhere, and every value moved towards got. Where that attains or passes
- * got, a smaller move of this kind attains it by continuity: B is an upper bound. A log-sum-exp
- * moves by log sum p e^(+-theta). The selection of top-k and uniform stands. */
+ * side of got (or beyond it) and down elsewhere, and every value moved towards got. Where that
+ * attains or passes got, a smaller move of this kind attains it by continuity: B is an upper bound.
+ * A log-sum-exp moves by log sum p e^(+-theta). The selection of top-k and uniform stands. */
 #include <math.h>
 #include <stdlib.h>
 
@@ -125,8 +127,9 @@ static void out_bound(arb_t reach, perturbation *p, double size) {
   arb_clear(eps);
 }
 
-/* moved <- the weights of the row after y_j has moved by +-theta_j. */
-static void move_weights(perturbation *p) {
+/* moved <- the weights of the row after y_j has moved by theta_j, up where v_j lies beyond the
+ * level on the side of got. */
+static void move_weights(perturbation *p, const arb_t level) {
   sparse_rule rule = p->w.row.kernel->rule;
   int64_t n = p->w.row.count;
   arb_t side, largest, u;
@@ -134,7 +137,7 @@ static void move_weights(perturbation *p) {
   arb_init(largest);
   arb_init(u);
   for (int64_t j = 0; j < n; j++) {
-    arb_sub(side, p->v + j, p->x, PREC);
+    arb_sub(side, p->v + j, level, PREC);
     if (arf_sgn(arb_midref(side)) * p->towards > 0)
       arb_add(p->moved + j, p->w.y + j, p->theta + j, PREC);
     else
@@ -170,8 +173,8 @@ static void move_weights(perturbation *p) {
   arb_clear(u);
 }
 
-/* How far towards got the explicit perturbation moves x. */
-static void out_explicit(arb_t reach, perturbation *p, double size) {
+/* How far towards got such a perturbation moves x. */
+static void out_moved(arb_t reach, perturbation *p, double size, const arb_t level) {
   arb_t sum, term, eps;
   arb_init(sum);
   arb_init(term);
@@ -179,7 +182,7 @@ static void out_explicit(arb_t reach, perturbation *p, double size) {
   arb_set_d(eps, size);
   arb_set_d(term, p->u_w);
   arb_mul(eps, eps, term, PREC);
-  move_weights(p);
+  move_weights(p, level);
   arb_zero(reach);
   for (int64_t j = 0; j < p->w.row.count; j++) {
     arb_add(sum, sum, p->moved + j, PREC);
@@ -194,6 +197,22 @@ static void out_explicit(arb_t reach, perturbation *p, double size) {
   arb_clear(sum);
   arb_clear(term);
   arb_clear(eps);
+}
+
+/* The better of two: to raise all values on the side of got, and those beyond it only, which is
+ * what attains got where single keys take all the weight. */
+static void out_explicit(arb_t reach, perturbation *p, double size) {
+  arb_t other, got;
+  arb_init(other);
+  arb_init(got);
+  out_moved(reach, p, size, p->x);
+  arb_mul_si(got, p->gap, p->towards, PREC);
+  arb_add(got, got, p->x, PREC);
+  out_moved(other, p, size, got);
+  if (arb_is_finite(other) && (!arb_is_finite(reach) || arb_gt(other, reach)))
+    arb_set(reach, other);
+  arb_clear(other);
+  arb_clear(got);
 }
 
 /* |log sum p e^(side theta)|, in the base of the problem. */
@@ -300,6 +319,24 @@ static void open_component(perturbation *p, int64_t component, double got) {
   arb_mul_si(p->gap, p->gap, p->towards, PREC);
 }
 
+/* How far got lies beyond the values of all keys that the row may select, in units. */
+static double beyond_values(const perturbation *p, int64_t component, double got) {
+  const sparse_row *row = &p->w.row;
+  double least = INFINITY, most = -INFINITY, largest = 0;
+  sparse_rule rule = row->kernel->rule;
+  if (p->is_lse || rule == RULE_POWER || rule == RULE_WITHIN) return 0;
+  for (int64_t j = 0; j < row->slice->nk; j++) {
+    if (!problem_visible(row->problem, row->slice, row->row, j)) continue;
+    double v = softmax_element(&row->slice->v, j, component);
+    least = fmin(least, v);
+    most = fmax(most, v);
+    largest = fmax(largest, fabs(v));
+  }
+  double far = fmax(got - most, least - got) * (1 - 0x1p-50);
+  double unit = (p->u_w * largest + p->quantum) * (1 + 0x1p-50);
+  return far > 0 && unit > 0 ? far / unit * (1 - 0x1p-50) : 0;
+}
+
 static measure_interval search(perturbation *p, int64_t component, double got) {
   measure_interval value = {0, INFINITY};
   int64_t n = p->w.row.count;
@@ -313,6 +350,7 @@ static measure_interval search(perturbation *p, int64_t component, double got) {
   if (k >= GRID_MIN) value.lo = grid_size(k) * (1 - 0x1p-50);
   k = last_holding(p, 0);
   if (k + 1 < GRID_MAX) value.hi = grid_size(k + 1) * (1 + 0x1p-50);
+  value.lo = fmax(value.lo, fmin(beyond_values(p, component, got), value.hi));
   _arb_vec_clear(p->v, n);
   _arb_vec_clear(p->theta, n);
   _arb_vec_clear(p->moved, n);

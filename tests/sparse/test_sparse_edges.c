@@ -134,6 +134,52 @@ START_TEST(rows_that_may_empty_have_their_verdict) {
 }
 END_TEST
 
+/* ---- scores so large that rounding them changes everything ---- */
+
+/* Any mean of the values may be what such scores make; nothing beyond them is. */
+START_TEST(results_beyond_all_values_are_refuted) {
+  static const char *const kernels[] = {"sparsemax", "entmax", "relumax", "topk-softmax"};
+  static const float s[3] = {1e30f, -2e30f, 5e29f};
+  for (int i = 0; i < 4; i++) {
+    fixture_row r;
+    fixture_row_open(&r, kernels[i], NULL, s, 3, 3);
+    for (int right = 0; right < 2; right++) {
+      r.out[0] = right ? 1 : 1.25f;
+      ck_assert_msg(fixture_row_judge(&r) == (right ? CERTIFIED : REFUTED), "%s, right: %d",
+                    kernels[i], right);
+    }
+    fixture_row_close(&r);
+  }
+}
+END_TEST
+
+/* Scores beyond the range of double, on both sides: their order decides. */
+START_TEST(selections_do_not_depend_on_the_size_of_scores) {
+  static const char *const scales[] = {"1e400", "1e-400", "1"};
+  static const float s[3] = {3, 2, 1};
+  for (int i = 0; i < 3; i++)
+    for (int key = 0; key < 3; key++) {
+      fixture_row r;
+      attest_error error;
+      fixture_row_open(&r, "topk-uniform", NULL, s, 3, 3);
+      attest_problem *scaled = attest_problem_new("topk-uniform", &error);
+      ck_assert(!attest_problem_set(scaled, "scale", scales[i], &error));
+      for (int input = INPUT_Q; input <= INPUT_V; input++)
+        ck_assert(!attest_problem_input(scaled, problem_input_names[input],
+                                        &r.problem->input[input], &error));
+      ck_assert(!attest_problem_output(scaled, "out", &r.problem->output[OUTPUT_OUT], &error));
+      r.out[key] = 1;
+      attest_certificate *c = attest_check(scaled, NULL, &error);
+      ck_assert_msg(c != NULL, "%s", error.message);
+      ck_assert_msg(attest_certificate_verdict(c) == (key == 0 ? CERTIFIED : REFUTED), "%s, key %d",
+                    scales[i], key);
+      attest_certificate_free(c);
+      attest_problem_free(scaled);
+      fixture_row_close(&r);
+    }
+}
+END_TEST
+
 /* ---- machine models ---- */
 
 static attest_verdict under_model(const attest_problem *problem, const char *arithmetic) {
@@ -197,6 +243,8 @@ enum { MODEL_CASES = 11 };
 void test_sparse_edges(Suite *suite) {
   TCase *tc = tcase_create("sparse_edges");
   tcase_add_loop_test(tc, rows_that_may_empty_have_their_verdict, 0, sizeof rows / sizeof *rows);
+  tcase_add_test(tc, results_beyond_all_values_are_refuted);
+  tcase_add_test(tc, selections_do_not_depend_on_the_size_of_scores);
   tcase_add_loop_test(tc, models_explain_what_their_rounding_does, 0, MODEL_CASES);
   suite_add_tcase(suite, tc);
 }
