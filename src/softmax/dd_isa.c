@@ -15,14 +15,14 @@ void ISA(softmax_dd_scores)(softmax_dd_row *row) {
   const double *keys = pack->keys;
   int64_t d = pack->slice.d;
   vdd scale = vdd_set(row->scale);
-  for (int64_t j = row->lo / PASS_PANEL * PASS_PANEL; j < row->hi; j += VD_LANES) {
-    const double *at = keys + j / PASS_PANEL * PASS_PANEL * d + j % PASS_PANEL;
+  for (int64_t j = row->lo / PASS_PANEL_F64 * PASS_PANEL_F64; j < row->hi; j += VD_LANES) {
+    const double *at = keys + pass_key_at(j, d, PASS_PANEL_F64);
     vdd sum = vdd_of((vd){0});
     for (int64_t a = 0; a < d; a++) {
-      vd q = vd_set1(row->query[a]), k = vd_load(at + a * PASS_PANEL);
+      vd q = vd_set1(row->query[a]), k = vd_load(at + a * PASS_PANEL_F64);
       vdd product = vdd_two_product(q, k);
       if (row->query_low) {
-        vd low = q * vd_load(pack->key_low + (at - keys) + a * PASS_PANEL);
+        vd low = q * vd_load(pack->key_low + (at - keys) + a * PASS_PANEL_F64);
         low = vd_fma(vd_set1(row->query_low[a]), k, low);
         product = vdd_two_sum(product.hi, product.lo + low);
       }

@@ -30,16 +30,19 @@
  * 2^-1000 (2^-1073 in truth, but subnormals are slow), the factor absorbing products of the terms
  * and A, x against A^, x^.
  * 4. lse = m + log W: rho + g(nW) + N 2^-96 from W, 2^-51 (1 + |log W|) from log64, one rounding.
- * 5. Conditioning, in float (u_f = 2^-24): w, w t and |v| or |v - x| are rounded, t is a float dot
- *    product, sums have the depth of step 3: relative errors below
- *      kappa = 2 rho + (d + 16 + 32 + 8 + 16 + 4 + blocks + 10) u_f (1 + 2^-10) + size_error
- *    of A, C, S; what |v - x| loses by rounding v and x adds 2 u_f (B + |x| C) to S, B = min(C
- *    max|v|, R A) >= sum p t |v|; the uncertainty of x adds radius C. Weights below e^-86 are
- * dropped and products of floats underflow: N 2^-118 max|v| in A, times R in S. Values are packed
- * between 1 and 2 at most, so nothing overflows as long as R and |k| stay below 2^60. kappa is
- * relative to the exact sums; required: kappa <= 2^-4, so that (1 + 2^-3) kappa of the computed
- * ones is enough. What underflows in the products of q and k is below 2^-1073 (1 + |k|) d before
- * the temperature, required to be above 2^-800.
+ * 5. Conditioning, in float (u_f = 2^-24): w, t, w t, |v| and |v - m|, m about the mean of the
+ *    values, are rounded, t is a float dot product, sums have the depth of step 3 and follow the
+ *    shift at most 12 times, which rounds twice each: relative errors below
+ *      kappa = 2 rho + (d + 16 + 32 + 8 + 16 + 4 + 24 + blocks + 10) u_f (1 + 2^-10) + size_error
+ *    of A, C and E = sum p t |v - m| over the keys. Weights below e^-86 are dropped and products of
+ *    floats underflow: N 2^-118 max|v| in A, R max|v - m| in the place of max|v| in E, and N
+ *    2^-146 in units of the packed values. Those are below 4, so nothing overflows as long as R and
+ *    |k| stay below 2^60. kappa is relative to the exact sums; required: kappa <= 2^-4, so that
+ *    (1 + 2^-3) kappa of the computed ones is enough. What underflows in the products of q and k is
+ *    below 2^-1073 (1 + |k|) d before the temperature, required to be above 2^-800.
+ *    By the triangle inequality S over the keys is within |x - m| C of E: a bound that costs no
+ *    second look at the keys, close where attention is spread over many, and 0 at worst. The sink,
+ *    whose value is 0, adds its own term to S.
  *
  * Whatever overflows or exceeds its requirement gets an infinite radius: the next tier decides. */
 #include <float.h>
@@ -194,7 +197,8 @@ typedef struct {
   int64_t r;           /* row of the state */
   double kappa;        /* step 5 */
   double c_off;        /* what underflow does to C */
-  double c_hi;         /* C from above */
+  double sink;         /* its p t */
+  double c_hi;         /* C from above, without the sink */
   int measurable;      /* step 5 applies */
 } row_view;
 
@@ -204,16 +208,17 @@ static row_view view_row(const softmax_state_f64 *state, const softmax_condition
   row_view view = {
       .state = state, .kept = kept, .pack = pack, .terms = terms, .v_max = v_max, .r = r};
   if (!kept) return view;
-  double depth = (double)pack->slice.d + 86 + terms->blocks;
+  double depth = (double)pack->slice.d + 110 + terms->blocks;
   view.kappa = 2 * terms->rho + depth * 0x1p-24 * (1 + 0x1p-10) + terms->size_error;
   int certain = view.kappa <= 0x1p-4 && fabs(pack->inverse_temperature) <= 0x1p800;
   view.kappa *= 1 + 0x1p-3;
   view.c_off = terms->keys * 0x1p-118 * terms->reach +
                (terms->keys + (double)pack->slice.d + 2) * 0x1p-140 *
                    (1 + fabs(pack->scale) * terms->query_norm + terms->key_norm);
+  view.sink = kept->sink[r] / state->sum[r];
   view.c_hi = kept->c[r] / state->sum[r] * (1 + view.kappa) * (1 + 0x1p-50) + view.c_off;
-  view.measurable =
-      certain && terms->reach <= 0x1p60 && terms->key_norm <= 0x1p60 && isfinite(view.c_hi);
+  view.measurable = certain && terms->reach <= 0x1p60 && terms->key_norm <= 0x1p60 &&
+                    isfinite(view.c_hi + view.sink);
   return view;
 }
 
@@ -221,23 +226,23 @@ static row_view view_row(const softmax_state_f64 *state, const softmax_condition
 static void measure_a(element *e, const row_view *view, int64_t c, double v_max) {
   double unit = view->pack->value_scale_f32 * view->state->sum[view->r];
   double a = (double)view->kept->a[view->r * view->pack->dv_pad_f32 + c] / unit;
-  double tail = view->terms->keys * (0x1p-118 * v_max + 0x1p-146 / view->pack->value_scale_f32);
+  double tail = view->terms->keys * (0x1p-118 * v_max + 0x1p-146 / view->pack->value_scale_f32) +
+                0x1p-1071; /* what is subnormal here is off by a few times 2^-1074 */
   e->a_hi = fmin(e->a_hi, a * (1 + view->kappa) * (1 + 0x1p-50) + tail);
   e->a_lo = fmax(0, a * (1 - view->kappa) * (1 - 0x1p-50) - tail);
 }
 
 /* Step 5 for S. */
 static void measure_s(element *e, const row_view *view, int64_t c, double v_max) {
-  double sum = view->state->sum[view->r], x = fabs(e->x), reach = view->terms->reach;
-  double s = (double)view->kept->s[view->r * view->pack->dv_pad_f32 + c] /
-                 (view->pack->value_scale_f32 * sum) +
-             view->kept->sink[view->r] / sum * x;
-  double values = fmin(view->c_hi * v_max, reach * e->a_hi);
-  double off = view->kappa * s + 0x1p-23 * (1 + 0x1p-10) * (values + x * view->c_hi) +
-               e->radius * view->c_hi + view->c_off * (v_max + x) +
-               (view->c_hi + view->terms->keys) * 0x1p-146 / view->pack->value_scale_f32;
-  e->s_lo = fmax(0, (s - off * (1 + 0x1p-20)) * (1 - 0x1p-50));
-  e->s_hi = (s + off * (1 + 0x1p-20)) * (1 + 0x1p-50);
+  double scale = view->pack->value_scale_f32, center = view->pack->center[c];
+  double sum = view->state->sum[view->r], x = fabs(e->x), sink = view->sink * x;
+  double s = (double)view->kept->e[view->r * view->pack->dv_pad_f32 + c] / (scale * sum);
+  double away = fabs(e->x * scale - center) / scale + e->radius;
+  double off = view->kappa * (s + sink) + view->c_off * (v_max + fabs(center) / scale) +
+               (view->c_hi + view->terms->keys) * 0x1p-146 / scale +
+               (away + 0x1p-50 * x) * view->c_hi + 2 * view->sink * e->radius + 0x1p-1071;
+  e->s_lo = fmax(0, (s + sink - off * (1 + 0x1p-20)) * (1 - 0x1p-50));
+  e->s_hi = (s + sink + off * (1 + 0x1p-20)) * (1 + 0x1p-50);
   if (!(e->s_hi >= 0)) e->s_hi = INFINITY;
   if (!(e->s_lo >= 0)) e->s_lo = 0;
 }
@@ -264,9 +269,9 @@ static element enclose_lse(const row_view *view) {
   e.radius = (1 + 0x1p-8) * (terms->rho + terms->sum_error + terms->keys * 0x1p-96 +
                              0x1p-51 * (1 + fabs(logarithm)) + 0x1p-53 * fabs(e.x));
   if (view->measurable) {
-    e.s_hi = view->c_hi;
-    e.s_lo = fmax(0, view->kept->c[view->r] / view->state->sum[view->r] * (1 - view->kappa) *
-                             (1 - 0x1p-50) -
+    e.s_hi = view->c_hi + view->sink * (1 + view->kappa) * (1 + 0x1p-50);
+    e.s_lo = fmax(0, (view->kept->c[view->r] / view->state->sum[view->r] + view->sink) *
+                             (1 - view->kappa) * (1 - 0x1p-50) -
                          view->c_off);
   }
   if (view->pack->problem->values.lse_base == 2) {

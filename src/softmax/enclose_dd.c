@@ -85,9 +85,9 @@ static void finish_scores(softmax_dd_row *row) {
     row->score_lo[j] = s.lo;
     row->shift = s.hi > row->shift ? s.hi : row->shift;
   }
-  for (int64_t j = row->lo / PASS_PANEL * PASS_PANEL; j < row->lo; j++)
+  for (int64_t j = row->lo / PASS_PANEL_F64 * PASS_PANEL_F64; j < row->lo; j++)
     row->score_hi[j] = -INFINITY;
-  for (int64_t j = row->hi; j % PASS_PANEL; j++)
+  for (int64_t j = row->hi; j % PASS_PANEL_F64; j++)
     row->score_hi[j] = -INFINITY;
 }
 

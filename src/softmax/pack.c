@@ -20,6 +20,8 @@ void softmax_pack_close(softmax_pack *pack) {
   free(pack->values);
   free(pack->keys_f32);
   free(pack->values_f32);
+  free(pack->spreads_f32);
+  free(pack->center);
   free(pack->key_norm);
   free(pack->value_max);
   free(pack);
@@ -61,13 +63,15 @@ static void pack_keys(softmax_pack *pack, double *x) {
   int64_t d = pack->slice.d;
   for (int64_t j = 0; j < pack->slice.nk; j++) {
     pack->has_nonfinite |= load_finite(x, &pack->slice.k, j, d);
-    int64_t at = j / PASS_PANEL * PASS_PANEL * d + j % PASS_PANEL;
+    int64_t step = pack->is_double ? PASS_PANEL_F64 : PASS_PANEL_F32;
+    int64_t at = pass_key_at(j, d, step), at_f32 = pass_key_at(j, d, PASS_PANEL_F32);
     double squares = 0;
     for (int64_t i = 0; i < d; i++) {
-      put(pack->keys, pack->is_double, at + i * PASS_PANEL, x[i]);
-      if (pack->condition) pack->keys_f32[at + i * PASS_PANEL] = (float)size_of(pack, x, j, i);
-      if (pack->key_size) ((double *)pack->key_size)[at + i * PASS_PANEL] = size_of(pack, x, j, i);
-      if (pack->key_low) pack->key_low[at + i * PASS_PANEL] = low_of(pack, j, i);
+      put(pack->keys, pack->is_double, at + i * step, x[i]);
+      if (pack->condition)
+        pack->keys_f32[at_f32 + i * PASS_PANEL_F32] = (float)fabs(size_of(pack, x, j, i));
+      if (pack->key_size) ((double *)pack->key_size)[at + i * step] = size_of(pack, x, j, i);
+      if (pack->key_low) pack->key_low[at + i * step] = low_of(pack, j, i);
       squares = enclosure_add_up(squares, enclosure_mul_up(x[i], x[i]));
     }
     double norm = enclosure_up(sqrt(squares)), *largest = pack->key_norm + j / PASS_KEYS;
@@ -85,6 +89,26 @@ static double largest_value(const softmax_pack *pack, double *x) {
   return largest;
 }
 
+/* About the mean of the values: small beside them whatever it is, and any number would do. */
+static void set_center(softmax_pack *pack, double *x) {
+  int64_t dv = pack->slice.dv;
+  for (int64_t j = 0; pack->condition && j < pack->slice.nk; j++) {
+    load_finite(x, &pack->slice.v, j, dv);
+    for (int64_t c = 0; c < dv; c++)
+      pack->center[c] += x[c] * pack->value_scale_f32 / (double)pack->slice.nk;
+  }
+  for (int64_t c = 0; pack->condition && c < dv; c++)
+    pack->center[c] = (float)pack->center[c];
+}
+
+/* Component c of the value of key j where the terms of the backward error want it. */
+static void put_sizes(softmax_pack *pack, int64_t j, int64_t c, double value) {
+  int64_t at = j * pack->dv_pad_f32 + c;
+  value *= pack->value_scale_f32;
+  pack->values_f32[at] = (float)fabs(value);
+  pack->spreads_f32[at] = (float)fabs(value - pack->center[c]);
+}
+
 static void pack_values(softmax_pack *pack, double *x) {
   int64_t dv = pack->slice.dv;
   for (int64_t j = 0; j < pack->slice.nk; j++) {
@@ -92,8 +116,7 @@ static void pack_values(softmax_pack *pack, double *x) {
     double *largest = pack->value_max + j / PASS_KEYS * dv;
     for (int64_t c = 0; c < dv; c++) {
       put(pack->values, pack->is_double, j * pack->dv_pad + c, x[c] * pack->value_scale);
-      if (pack->condition)
-        pack->values_f32[j * pack->dv_pad_f32 + c] = (float)(x[c] * pack->value_scale_f32);
+      if (pack->condition) put_sizes(pack, j, c, x[c]);
       largest[c] = fabs(x[c]) > largest[c] ? fabs(x[c]) : largest[c];
     }
   }
@@ -140,7 +163,10 @@ static void set_value_scales(softmax_pack *pack, double *x) {
   pack->value_scale = pack->value_scale_f32 = 1;
   if (pack->is_double && !pack->condition) return;
   double largest = largest_value(pack, x);
-  if (pack->condition && largest > 0) pack->value_scale_f32 = ldexp(1, -ilogb(largest));
+  if (pack->condition && largest > 0) {
+    int exponent = -ilogb(largest);
+    pack->value_scale_f32 = ldexp(1, exponent < 1000 ? exponent : 1000);
+  }
   if (!pack->is_double && largest > 0x1p64) pack->value_scale = ldexp(1, 64 - ilogb(largest));
 }
 
@@ -206,7 +232,9 @@ static int pack_allocate(softmax_pack *pack) {
   if (!ok || !pack->condition) return ok;
   pack->keys_f32 = isa_allocate(key_elements, sizeof(float));
   pack->values_f32 = isa_allocate(keys * pack->dv_pad_f32, sizeof(float));
-  return pack->keys_f32 && pack->values_f32;
+  pack->spreads_f32 = isa_allocate(keys * pack->dv_pad_f32, sizeof(float));
+  pack->center = isa_allocate(dv, sizeof(double));
+  return pack->keys_f32 && pack->values_f32 && pack->spreads_f32 && pack->center;
 }
 
 attest_status softmax_pack_open(softmax_pack **result, const attest_problem *problem,
@@ -243,6 +271,7 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
   }
   set_parameters(pack);
   set_value_scales(pack, x);
+  set_center(pack, x);
   pack_keys(pack, x);
   pack_values(pack, x);
   scan_unpacked(pack, x);
@@ -270,7 +299,7 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
     int64_t query = round_up(PASS_ROWS * pack->slice.d, 16), wide = PASS_ROWS * pack->dv_pad;      \
     int64_t score = PASS_ROWS * PASS_STRIDE;                                                       \
     memset(state, 0, sizeof *state);                                                               \
-    real *at = state->memory = isa_allocate(2 * (query + score + wide), sizeof(real));             \
+    real *at = state->memory = isa_allocate(query + 2 * (query + score + wide), sizeof(real));     \
     state->bias = isa_allocate(PASS_KEYS, sizeof(double));                                         \
     if (!state->memory || !state->bias) {                                                          \
       softmax_state_close_##suffix(state);                                                         \
@@ -283,6 +312,7 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
     state->size = state->score + score;                                                            \
     state->chain = state->size + score;                                                            \
     state->out = state->chain + wide;                                                              \
+    state->row = state->out + wide;                                                                \
     return ATTEST_OK;                                                                              \
   }
 
@@ -292,18 +322,16 @@ STATE(double, f64)
 attest_status softmax_condition_open(softmax_condition *kept, const softmax_pack *pack,
                                      attest_error *error) {
   int64_t query = round_up(PASS_ROWS * pack->slice.d, 16), wide = PASS_ROWS * pack->dv_pad_f32;
-  kept->stride = (pack->blocks - 1) * PASS_KEYS + PASS_STRIDE;
-  int64_t scores = PASS_ROWS * kept->stride;
-  float *at = kept->memory = isa_allocate(query + 2 * scores + 4 * wide, sizeof(float));
+  int64_t scores = PASS_ROWS * PASS_STRIDE;
+  float *at = kept->memory = isa_allocate(query + 2 * scores + 3 * wide, sizeof(float));
   if (!at)
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: weights of %d rows", PASS_ROWS);
   kept->query = at;
-  kept->weights = kept->query + query;
-  kept->sized = kept->weights + scores;
-  kept->chain = kept->sized + scores;
+  kept->weight = kept->query + query;
+  kept->size = kept->weight + scores;
+  kept->chain = kept->size + scores;
   kept->a = kept->chain + wide;
-  kept->s = kept->a + wide;
-  kept->center = kept->s + wide;
+  kept->e = kept->a + wide;
   return ATTEST_OK;
 }
 

@@ -10,9 +10,9 @@
  *   out += w v               chains of PASS_CHAIN keys, summed a block of PASS_KEYS, then in total
  *
  * The order of operations does not depend on the instruction set, on the number of threads or on
- * the rows computed beside a row. In double the pass can go on (softmax_pass_condition) to the
- * terms of the backward error, A = sum p |v| and S = sum p t |v - x| with t the absolute score, in
- * float. */
+ * the rows computed beside a row. In double the pass can be had (softmax_pass_condition) with the
+ * terms of the backward error, A = sum p |v|, C = sum p t and, for S = sum p t |v - x|, E = sum
+ * p t |v - center|, with t the absolute score, in float. */
 #ifndef ATTEST_SOFTMAX_PASS_H
 #define ATTEST_SOFTMAX_PASS_H
 
@@ -23,11 +23,22 @@ enum {
   PASS_ROWS = 48,               /* rows a block: a multiple of TILE_ROWS */
   PASS_KEYS = 256,              /* keys a block */
   PASS_STRIDE = PASS_KEYS + 16, /* of rows of scores: no power of two, which caches map badly */
-  PASS_PANEL = 64,              /* keys a packed panel */
-  PASS_CHAIN = 32,              /* keys a chain of fused operations */
-  PASS_LANES = 16               /* interleaved chains of the normaliser */
+  PASS_PANEL_F32 = 64, /* keys a packed panel, a row of which is 256 bytes: a panel of 64 */
+  PASS_PANEL_F64 = 32, /* rows leaves half of a first-level cache to other things */
+  PASS_CHAIN = 32,     /* keys a chain of fused operations */
+  PASS_LANES = 16      /* interleaved chains of the normaliser */
 };
 #define PASS_SHIFT 8.0
+
+/* Where the first component of row r of a block stands among its queries, which lie tile by tile;
+ * the next are TILE_ROWS apart. */
+static inline int64_t pass_query_at(int64_t r, int64_t d) {
+  return r / TILE_ROWS * TILE_ROWS * d + r % TILE_ROWS;
+}
+/* Where the first component of key j stands among the packed ones; the next are `panel` apart. */
+static inline int64_t pass_key_at(int64_t j, int64_t d, int64_t panel) {
+  return j / panel * panel * d + j % panel;
+}
 
 /* What all rows of a slice share. Arrays hold float (is_double = 0) or double. Rows of keys and
  * values that hold a NaN or an infinity are packed as zeros: they are hidden, or their rows are
@@ -47,7 +58,7 @@ typedef struct {
   int is_double, condition;
   int64_t blocks;     /* of PASS_KEYS keys */
   int64_t dv_pad;     /* dv rounded up to 64 bytes */
-  void *keys;         /* [blocks * PASS_KEYS / PASS_PANEL][d][PASS_PANEL] */
+  void *keys;         /* [blocks * PASS_KEYS / panel][d][panel], panel = PASS_PANEL_F32 or _F64 */
   void *values;       /* [blocks * PASS_KEYS][dv_pad], times value_scale */
   double *key_norm;   /* a block: largest |k|_2, from above */
   double *value_max;  /* [block][dv]: largest |v_c| */
@@ -55,7 +66,9 @@ typedef struct {
   int has_nonfinite;  /* somewhere in q, k, v or bias */
 
   /* With condition (double only): the same in float. */
-  float *keys_f32, *values_f32; /* values_f32: times value_scale_f32, so that they are at most 2 */
+  float *keys_f32, *values_f32; /* |k|; |v| value_scale_f32, so that they are at most 2 */
+  float *spreads_f32;           /* |v value_scale_f32 - center| */
+  double *center;               /* [dv]: about the mean of the v value_scale_f32 */
   int64_t dv_pad_f32;
   double value_scale_f32;
 
@@ -73,7 +86,8 @@ void softmax_pack_close(softmax_pack *pack);
 /* Working memory and results of one block of rows. */
 #define SOFTMAX_STATE(real, suffix)                                                                \
   typedef struct {                                                                                 \
-    real *query, *query_abs; /* [PASS_ROWS][d], scaled */                                          \
+    real *query, *query_abs; /* [PASS_ROWS / TILE_ROWS][d][TILE_ROWS], scaled */                   \
+    real *row;               /* [d]: one query */                                                  \
     real *score, *size;      /* [PASS_ROWS][PASS_STRIDE]: s then w; t where asked for */           \
     real *chain;             /* [PASS_ROWS][dv_pad]: sums of one block of keys */                  \
     real *out;               /* [PASS_ROWS][dv_pad] */                                             \
@@ -94,20 +108,19 @@ void softmax_pack_close(softmax_pack *pack);
 SOFTMAX_STATE(float, f32);
 SOFTMAX_STATE(double, f64);
 
-/* What the double pass keeps for the terms of the backward error, linear in the keys. */
+/* The terms of the backward error beside the double pass. */
 typedef struct {
-  int64_t stride;                /* of weights and sized: all keys and some */
-  float *query;                  /* [PASS_ROWS][d]: |scale q| */
-  float *weights, *sized;        /* [PASS_ROWS][stride]: w, w t */
-  float *chain, *a, *s, *center; /* [PASS_ROWS][dv_pad_f32]: unnormalised, times value_scale_f32 */
-  double c[PASS_ROWS];           /* sum w t, the sink's included */
-  double sink[PASS_ROWS];        /* w t of the sink, whose value is 0: not in s */
+  float *query;           /* [PASS_ROWS / TILE_ROWS][d][TILE_ROWS]: |scale q| */
+  float *weight, *size;   /* [PASS_ROWS][PASS_STRIDE]: w; t, then w t */
+  float *chain, *a, *e;   /* [PASS_ROWS][dv_pad_f32]: unnormalised, times value_scale_f32 */
+  double c[PASS_ROWS];    /* sum w t over the keys */
+  double sink[PASS_ROWS]; /* w t of the sink, whose value is 0: not in e */
   void *memory;
 } softmax_condition;
 attest_status softmax_condition_open(softmax_condition *kept, const softmax_pack *pack,
                                      attest_error *error);
 void softmax_condition_close(softmax_condition *kept);
-/* The double pass, then a, s, c. */
+/* The double pass with a, e, c. */
 void softmax_pass_condition(softmax_condition *kept, softmax_state_f64 *state,
                             const softmax_pack *pack, int64_t row, int64_t rows);
 

@@ -7,21 +7,14 @@
 #define OP1(vec, op) OP2(vec, op)
 #define OP(op) OP1(VEC, op)
 #define LANES ((int)(ISA_BYTES / sizeof(REAL)))
+#define PANEL (sizeof(REAL) == 4 ? PASS_PANEL_F32 : PASS_PANEL_F64)
 /* Vectors of B held in registers beside TILE_ROWS rows of accumulators. */
 #define WIDTH (ISA_BYTES == 64 ? 4 : 2)
 
 #include "../tensor/tile_impl.h"
 
-static void NAME(tiles)(REAL *c, int64_t c_stride, const REAL *a, int64_t a_stride, const REAL *b,
-                        int64_t b_stride, int64_t steps, int add, int64_t vectors) {
-  NAME(tiles_of)(c, c_stride, a, a_stride, 1, b, b_stride, steps, add, vectors, 0, TILE_ROWS);
-}
-
-static void NAME(tiles_abs)(REAL *c, int64_t c_stride, const REAL *a, int64_t a_stride,
-                            const REAL *b, int64_t b_stride, int64_t steps, int add,
-                            int64_t vectors) {
-  NAME(tiles_of)(c, c_stride, a, a_stride, 1, b, b_stride, steps, add, vectors, 1, TILE_ROWS);
-}
+/* The same beside one row of accumulators. */
+#define WIDTH_ALONE (PANEL / LANES < TILE_WIDTH ? PANEL / LANES : TILE_WIDTH)
 
 /* Scaled queries, visible ranges, empty sums (or the sink's). */
 static void NAME(begin)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
@@ -30,18 +23,19 @@ static void NAME(begin)(NAME(softmax_state) * state, const softmax_pack *pack, i
   int64_t d = slice->d, stored = PASS_ROWS * pack->dv_pad;
   REAL scale = (REAL)pack->scale;
   for (int64_t r = 0; r < PASS_ROWS; r++) {
-    REAL *q = state->query + r * d;
+    REAL *q = state->query + pass_query_at(r, d), *size = state->query_abs + pass_query_at(r, d);
     state->lo[r] = state->hi[r] = 0;
     if (r < rows) {
-      LOAD(q, &slice->q, (row + r) * slice->q.stride[0], d, slice->q.stride[1]);
+      LOAD(state->row, &slice->q, (row + r) * slice->q.stride[0], d, slice->q.stride[1]);
       problem_visible_range(&state->lo[r], &state->hi[r], pack->problem, slice, row + r);
     }
     for (int64_t i = 0; i < d; i++) {
-      q[i] = r < rows ? q[i] * scale : 0;
-      state->query_abs[r * d + i] = q[i] < 0 ? -q[i] : q[i];
+      REAL x = r < rows ? state->row[i] * scale : 0;
+      q[i * TILE_ROWS] = x;
+      size[i * TILE_ROWS] = x < 0 ? -x : x;
     }
     for (int64_t i = 0; pack->query_size && r < rows && i < d; i++)
-      state->query_abs[r * d + i] =
+      size[i * TILE_ROWS] =
           (REAL)pack->query_size[(row + r) * d + i] * (scale < 0 ? -scale : scale);
     REAL sink = (REAL)slice->sink;
     if (pack->has_temperature) sink *= (REAL)pack->inverse_temperature;
@@ -114,26 +108,24 @@ static void NAME(hide)(REAL *s, REAL *t, int64_t first, int64_t end, int64_t fro
 }
 
 ISA_INLINE REAL NAME(largest)(const REAL *s, int64_t from, int64_t to) {
-  VEC m = OP(load)(s + from);
-  for (int64_t j = from + LANES; j < to; j += LANES)
+  VEC m = OP(load)(s + from), m1 = OP(load)(s + from + LANES);
+  for (int64_t j = from + 2 * LANES; j < to; j += 2 * LANES) {
     m = OP(max)(m, OP(load)(s + j));
-  REAL lane[LANES];
-  OP(store)(lane, m);
-  REAL result = lane[0];
-  for (int i = 1; i < LANES; i++)
-    result = lane[i] > result ? lane[i] : result;
-  return result;
+    m1 = OP(max)(m1, OP(load)(s + j + LANES));
+  }
+  return OP(largest)(OP(max)(m, m1));
 }
 
 /* Sum of the interleaved chains by a tree. */
 ISA_INLINE REAL NAME(tree)(const VEC chain[]) {
-  REAL lane[PASS_LANES];
-  for (int i = 0; i < PASS_LANES / LANES; i++)
-    OP(store)(lane + i * LANES, chain[i]);
-  for (int step = PASS_LANES / 2; step; step /= 2)
+  VEC sum[PASS_LANES / LANES];
+  memcpy(sum, chain, sizeof sum);
+#pragma GCC unroll 4
+  for (int step = PASS_LANES / LANES / 2; step; step /= 2)
+#pragma GCC unroll 8
     for (int i = 0; i < step; i++)
-      lane[i] += lane[i + step];
-  return lane[0];
+      sum[i] += sum[i + step];
+  return OP(tree_sum)(sum[0]);
 }
 
 /* Moves the shift of row r up to `maximum`. */
@@ -157,8 +149,9 @@ static void NAME(move_shift)(NAME(softmax_state) * state, const softmax_pack *pa
 static void NAME(weigh)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t r,
                         int64_t from, int64_t to) {
   REAL *s = state->score + r * PASS_STRIDE;
-  REAL maximum = NAME(largest)(s, from, to);
   state->moved[r] = 1;
+  if (from >= to) return;
+  REAL maximum = NAME(largest)(s, from, to);
   if (maximum > state->shift[r] + (REAL)PASS_SHIFT) NAME(move_shift)(state, pack, r, maximum);
   VEC shift = OP(set1)(state->shift[r] > (REAL)-INFINITY ? state->shift[r] : 0);
   VEC chain[PASS_LANES / LANES];
@@ -180,76 +173,113 @@ static void NAME(join)(REAL *to, const REAL *from, int64_t n) {
     OP(store)(to + i, OP(load)(to + i) + OP(load)(from + i));
 }
 
-/* sum += weights (rows of `stride`) times values (or |values|), for the chains of keys that meet
- * [first, end); weights and values start at the same key. */
-static void NAME(gather)(REAL *sum, REAL *block, const REAL *weights, int64_t stride,
-                         const REAL *values, int64_t dv_pad, int64_t rows, int64_t first,
-                         int64_t end, int absolute) {
-  int64_t started = 0;
-  for (int64_t at = first / PASS_CHAIN * PASS_CHAIN; at < end; at += PASS_CHAIN, started = 1)
-    for (int64_t r = 0; r < rows; r += TILE_ROWS)
-      (absolute ? NAME(tiles_abs) : NAME(tiles))(
-          block + r * dv_pad, dv_pad, weights + r * stride + at, stride, values + at * dv_pad,
-          dv_pad, PASS_CHAIN, started != 0, dv_pad / LANES);
-  if (started) NAME(join)(sum, block, (rows + TILE_ROWS - 1) / TILE_ROWS * TILE_ROWS * dv_pad);
+/* sum += weights times values over the columns of a block of keys that p leaves. The sums of one
+ * block stand apart, WIDTH vectors of all rows after the next: there they lie densely. */
+static void NAME(gather)(REAL *sum, REAL *block, const REAL *weights, const REAL *values,
+                         int64_t dv_pad, const pass_part *p, int64_t rows) {
+  int64_t vectors = dv_pad / LANES;
+#define TILE(width)                                                                                \
+  for (int64_t t = 0; t * TILE_ROWS < rows; t++)                                                   \
+    if (p->tile_from[t] <= at && at < p->tile_to[t]) NAME(tile)                                    \
+  (block + (v * PASS_ROWS + t * TILE_ROWS * width) * LANES, width * LANES,                         \
+   weights + t * TILE_ROWS * PASS_STRIDE + at, PASS_STRIDE, 1, values + at * dv_pad + v * LANES,   \
+   dv_pad, PASS_CHAIN, 1, 0, TILE_ROWS, width)
+  memset(block, 0, (size_t)(PASS_ROWS * dv_pad) * sizeof *block);
+  for (int64_t at = p->from; at < p->to; at += PASS_CHAIN) {
+    int64_t v = 0;
+    for (; v + WIDTH <= vectors; v += WIDTH)
+      TILE(WIDTH);
+    if (vectors - v == 3) {
+      TILE(3);
+    } else if (vectors - v == 2) {
+      TILE(2);
+    } else if (vectors - v == 1) {
+      TILE(1);
+    }
+  }
+#undef TILE
+  for (int64_t v = 0; v < vectors; v += WIDTH) {
+    int64_t width = (vectors - v < WIDTH ? vectors - v : WIDTH) * LANES;
+    for (int64_t r = 0; r < rows; r++)
+      NAME(join)(sum + r * dv_pad + v * LANES, block + v * LANES * PASS_ROWS + r * width, width);
+  }
 }
 
-/* Scores (rows of `stride`) of all rows against the panels from .. to of a block of keys; with
- * absolute keys where `absolute`. */
-static void NAME(products)(REAL *score, int64_t stride, const REAL *query, const REAL *keys,
-                           int64_t d, int64_t rows, int64_t from, int64_t to, int absolute) {
-  for (int64_t at = from; at < to; at += PASS_PANEL)
-    for (int64_t r = 0; r < rows; r += TILE_ROWS)
-      (absolute ? NAME(tiles_abs) : NAME(tiles))(score + r * stride + at, stride, query + r * d, d,
-                                                 keys + at * d, PASS_PANEL, d, 0,
-                                                 PASS_PANEL / LANES);
+/* The same for one row alone. */
+static void NAME(gather_alone)(REAL *sum, REAL *block, const REAL *weights, const REAL *values,
+                               int64_t dv_pad, const pass_part *p) {
+#define TILE(width)                                                                                \
+  NAME(tile)                                                                                       \
+  (block + v, 0, weights + at, 0, 1, values + at * dv_pad + v, dv_pad, PASS_CHAIN, 1, 0, 1, width)
+  memset(block, 0, (size_t)dv_pad * sizeof *block);
+  for (int64_t at = p->from; at < p->to; at += PASS_CHAIN) {
+    int64_t v = 0;
+    for (; v + WIDTH_ALONE * LANES <= dv_pad; v += WIDTH_ALONE * LANES)
+      TILE(WIDTH_ALONE);
+    for (; v < dv_pad; v += LANES)
+      TILE(1);
+  }
+#undef TILE
+  NAME(join)(sum, block, dv_pad);
 }
 
-/* Finished scores of the columns from .. to of the block that starts at `key`; absolute scores to
- * size unless it is NULL. */
+/* Scores of all rows against the columns of a block of keys that p leaves; with absolute keys where
+ * `absolute`. */
+ISA_INLINE void NAME(products_of)(REAL *score, const REAL *query, const REAL *keys, int64_t d,
+                                  const pass_part *p, int64_t rows, const int absolute) {
+  for (int64_t at = p->from / PANEL * PANEL; at < p->to; at += PANEL) {
+    const REAL *panel = keys + at * d;
+    for (int64_t v = 0; rows == 1 && v < PANEL / LANES; v += WIDTH_ALONE)
+      NAME(tile)
+    (score + at + v * LANES, 0, query, 0, TILE_ROWS, panel + v * LANES, PANEL, d, 0, absolute, 1,
+     WIDTH_ALONE);
+    for (int64_t t = 0; rows > 1 && t * TILE_ROWS < rows; t++) {
+      if (p->tile_to[t] <= at || at + PANEL <= p->tile_from[t]) continue;
+      for (int64_t v = 0; v < PANEL / LANES; v += WIDTH)
+        NAME(tile)
+      (score + t * TILE_ROWS * PASS_STRIDE + at + v * LANES, PASS_STRIDE, query + t * TILE_ROWS * d,
+       1, TILE_ROWS, panel + v * LANES, PANEL, d, 0, absolute, TILE_ROWS, WIDTH);
+    }
+  }
+}
+
+static void NAME(products)(REAL *score, const REAL *query, const REAL *keys, int64_t d,
+                           const pass_part *p, int64_t rows) {
+  NAME(products_of)(score, query, keys, d, p, rows, 0);
+}
+
+/* Finished scores of the columns of the block that starts at `key`; absolute scores to size unless
+ * it is NULL. */
 static void NAME(score_block)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
-                              int64_t rows, int64_t key, int64_t from, int64_t to, REAL *size) {
+                              int64_t rows, int64_t key, const pass_part *p, REAL *size) {
   int64_t d = pack->slice.d;
   const REAL *sized = pack->key_size ? pack->key_size : pack->keys;
-  NAME(products)
-  (state->score, PASS_STRIDE, state->query, (const REAL *)pack->keys + key * d, d, rows, from, to,
-   0);
-  if (size) NAME(products)
-  (size, PASS_STRIDE, state->query_abs, sized + key * d, d, rows, from, to, 1);
+  NAME(products)(state->score, state->query, (const REAL *)pack->keys + key * d, d, p, rows);
+  if (size) NAME(products_of)(size, state->query_abs, sized + key * d, d, p, rows, 1);
   for (int64_t r = 0; r < rows; r++) {
     REAL *s = state->score + r * PASS_STRIDE, *t = size ? size + r * PASS_STRIDE : NULL;
+    int64_t from = p->tile_from[r / TILE_ROWS], to = p->tile_to[r / TILE_ROWS];
     int64_t start = state->lo[r] > key + from ? state->lo[r] - key : from;
     if (pack->has_extras) NAME(finish)(state, pack, row + r, r, key, from, to, t);
     NAME(hide)(s, t, start, state->hi[r] - key, from, to);
   }
 }
 
-/* Keys that some row of the block sees. */
-static void NAME(union_range)(int64_t *lo, int64_t *hi, const NAME(softmax_state) * state,
-                              int64_t rows) {
-  *lo = INT64_MAX;
-  *hi = 0;
-  for (int64_t r = 0; r < rows; r++) {
-    if (state->hi[r] <= state->lo[r]) continue;
-    *lo = state->lo[r] < *lo ? state->lo[r] : *lo;
-    *hi = state->hi[r] > *hi ? state->hi[r] : *hi;
-  }
-  if (*hi == 0) *lo = 0;
+/* Weights of all rows for one block of keys. */
+static void NAME(weigh_block)(NAME(softmax_state) * state, const softmax_pack *pack,
+                              const pass_part *p, int64_t rows) {
+  for (int64_t r = 0; r < rows; r++)
+    NAME(weigh)(state, pack, r, p->tile_from[r / TILE_ROWS], p->tile_to[r / TILE_ROWS]);
 }
 
-/* The part of a block of keys that all rows together see: [first, end) and the panels that meet
- * it. */
-typedef struct {
-  int64_t first, end, from, to;
-} NAME(part);
-
-static NAME(part) NAME(part_of)(int64_t lo, int64_t hi, int64_t key) {
-  NAME(part) p;
-  p.first = lo > key ? lo - key : 0;
-  p.end = hi - key < PASS_KEYS ? hi - key : PASS_KEYS;
-  p.from = p.first / PASS_PANEL * PASS_PANEL;
-  p.to = (p.end + PASS_PANEL - 1) / PASS_PANEL * PASS_PANEL;
-  return p;
+/* What the weights of one block of keys add to the sums. */
+static void NAME(gather_block)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t key,
+                               const pass_part *p, int64_t rows) {
+  const REAL *values = (const REAL *)pack->values + key * pack->dv_pad;
+  if (rows == 1)
+    NAME(gather_alone)(state->out, state->chain, state->score, values, pack->dv_pad, p);
+  else
+    NAME(gather)(state->out, state->chain, state->score, values, pack->dv_pad, p, rows);
 }
 
 void ISA(NAME(softmax_pass))(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
@@ -258,15 +288,12 @@ void ISA(NAME(softmax_pass))(NAME(softmax_state) * state, const softmax_pack *pa
                              int64_t rows) {
   int64_t lo, hi;
   NAME(begin)(state, pack, row, rows);
-  NAME(union_range)(&lo, &hi, state, rows);
+  union_range(&lo, &hi, state->lo, state->hi, rows);
   for (int64_t key = lo / PASS_KEYS * PASS_KEYS; key < hi; key += PASS_KEYS) {
-    NAME(part) p = NAME(part_of)(lo, hi, key);
-    NAME(score_block)(state, pack, row, rows, key, p.from, p.to, NULL);
-    for (int64_t r = 0; r < rows; r++)
-      NAME(weigh)(state, pack, r, p.from, p.to);
-    NAME(gather)
-    (state->out, state->chain, state->score, PASS_STRIDE,
-     (const REAL *)pack->values + key * pack->dv_pad, pack->dv_pad, rows, p.first, p.end, 0);
+    pass_part p = part_of(state->lo, state->hi, rows, key);
+    NAME(score_block)(state, pack, row, rows, key, &p, NULL);
+    NAME(weigh_block)(state, pack, &p, rows);
+    NAME(gather_block)(state, pack, key, &p, rows);
   }
 }
 
@@ -275,3 +302,5 @@ void ISA(NAME(softmax_pass))(NAME(softmax_state) * state, const softmax_pack *pa
 #undef OP
 #undef LANES
 #undef WIDTH
+#undef WIDTH_ALONE
+#undef PANEL

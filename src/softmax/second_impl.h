@@ -7,10 +7,10 @@ void ISA(softmax_row_scores)(double *score, double *size, softmax_state_f64 *sta
                              const softmax_pack *pack, int64_t row) {
   int64_t lo, hi;
   begin_f64(state, pack, row, 1);
-  union_range_f64(&lo, &hi, state, 1);
+  union_range(&lo, &hi, state->lo, state->hi, 1);
   for (int64_t key = lo / PASS_KEYS * PASS_KEYS; key < hi; key += PASS_KEYS) {
-    part_f64 p = part_of_f64(lo, hi, key);
-    score_block_f64(state, pack, row, 1, key, p.from, p.to, state->size);
+    pass_part p = part_of(state->lo, state->hi, 1, key);
+    score_block_f64(state, pack, row, 1, key, &p, state->size);
     memcpy(score + key + p.from, state->score + p.from, (size_t)(p.to - p.from) * sizeof *score);
     memcpy(size + key + p.from, state->size + p.from, (size_t)(p.to - p.from) * sizeof *size);
   }
@@ -40,11 +40,12 @@ void ISA(softmax_running_scores)(double *run, const softmax_state_f64 *state,
                                  const softmax_pack *pack, int64_t lo, int64_t hi) {
   const double *keys = pack->keys;
   int64_t d = pack->slice.d;
-  for (int64_t j = lo / PASS_PANEL * PASS_PANEL; j < hi; j += VD_LANES) {
-    const double *at = keys + j / PASS_PANEL * PASS_PANEL * d + j % PASS_PANEL;
+  for (int64_t j = lo / PASS_PANEL_F64 * PASS_PANEL_F64; j < hi; j += VD_LANES) {
+    const double *at = keys + pass_key_at(j, d, PASS_PANEL_F64);
     vd partial = {0}, sum = {0};
     for (int64_t a = 0; a < d; a++) {
-      partial = vd_fma(vd_set1(state->query[a]), vd_load(at + a * PASS_PANEL), partial);
+      partial =
+          vd_fma(vd_set1(state->query[a * TILE_ROWS]), vd_load(at + a * PASS_PANEL_F64), partial);
       sum += vd_abs(partial);
     }
     vd_store(run + j, sum);

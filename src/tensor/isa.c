@@ -58,7 +58,7 @@ double isa_fma_rate(double seconds) {
   do {
     double start = clock_seconds();
     keep = ISA_DISPATCH(isa_fma_chains)(steps);
-    double rate = 2.0 * 24 * lanes * (double)steps / (clock_seconds() - start);
+    double rate = 2.0 * 12 * lanes * (double)steps / (clock_seconds() - start);
     best = rate > best ? rate : best;
   } while (clock_seconds() < until);
   (void)keep;

@@ -26,6 +26,8 @@ void *isa_allocate(int64_t count, size_t size);
 
 /* Rows of sums that tile_impl.h holds in registers. */
 #define TILE_ROWS 6
+/* Vectors of sums a row that a tile holds at most. */
+#define TILE_WIDTH 8
 
 /* `function` may be a macro that makes the name. */
 #define ISA_DISPATCH(function) ISA_DISPATCH_(function)
@@ -138,6 +140,55 @@ ISA_INLINE vf vf_max(vf a, vf b) {
 ISA_INLINE vd vd_max(vd a, vd b) {
   return vd_select(a > b, a, b);
 }
+#endif
+
+/* Lanes joined by a tree, lane i with lane i + n/2 of the n that are left. */
+#if ISA_BYTES == 16
+#define ISA_TREE(name, v, real, lanes, join)                                                       \
+  ISA_INLINE real name(v x) {                                                                      \
+    for (int step = lanes / 2; step; step /= 2)                                                    \
+      for (int i = 0; i < step; i++) {                                                             \
+        real a = x[i], b = x[i + step];                                                            \
+        x[i] = join(a, b);                                                                         \
+      }                                                                                            \
+    return x[0];                                                                                   \
+  }
+#define ISA_PLUS(a, b) a + b
+#define ISA_LARGER(a, b) a > b ? a : b
+ISA_TREE(vf_tree_sum, vf, float, VF_LANES, ISA_PLUS)
+ISA_TREE(vd_tree_sum, vd, double, VD_LANES, ISA_PLUS)
+ISA_TREE(vf_largest, vf, float, VF_LANES, ISA_LARGER)
+ISA_TREE(vd_largest, vd, double, VD_LANES, ISA_LARGER)
+#undef ISA_TREE
+#undef ISA_PLUS
+#undef ISA_LARGER
+#else
+#if ISA_BYTES == 64
+#define ISA_HALVES_PS(x, join)                                                                     \
+  join(_mm512_castps512_ps256((__m512)x), _mm512_extractf32x8_ps((__m512)x, 1))
+#define ISA_HALVES_PD(x, join)                                                                     \
+  join(_mm512_castpd512_pd256((__m512d)x), _mm512_extractf64x4_pd((__m512d)x, 1))
+#else
+#define ISA_HALVES_PS(x, join) (__m256) x
+#define ISA_HALVES_PD(x, join) (__m256d) x
+#endif
+#define ISA_TREES(name, join)                                                                      \
+  ISA_INLINE float vf_##name(vf x) {                                                               \
+    __m256 half = ISA_HALVES_PS(x, _mm256_##join##_ps);                                            \
+    __m128 y = _mm_##join##_ps(_mm256_castps256_ps128(half), _mm256_extractf128_ps(half, 1));      \
+    y = _mm_##join##_ps(y, _mm_movehl_ps(y, y));                                                   \
+    return _mm_cvtss_f32(_mm_##join##_ss(y, _mm_movehdup_ps(y)));                                  \
+  }                                                                                                \
+  ISA_INLINE double vd_##name(vd x) {                                                              \
+    __m256d half = ISA_HALVES_PD(x, _mm256_##join##_pd);                                           \
+    __m128d y = _mm_##join##_pd(_mm256_castpd256_pd128(half), _mm256_extractf128_pd(half, 1));     \
+    return _mm_cvtsd_f64(_mm_##join##_sd(y, _mm_unpackhi_pd(y, y)));                               \
+  }
+ISA_TREES(tree_sum, add)
+ISA_TREES(largest, max)
+#undef ISA_TREES
+#undef ISA_HALVES_PS
+#undef ISA_HALVES_PD
 #endif
 
 #endif /* ATTEST_ISA */

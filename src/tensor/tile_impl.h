@@ -9,15 +9,16 @@
 ISA_INLINE void NAME(tile)(REAL *c, int64_t c_stride, const REAL *a, int64_t a_row, int64_t a_step,
                            const REAL *b, int64_t b_stride, int64_t steps, int add,
                            const int absolute, const int rows, const int width) {
-  VEC sum[TILE_ROWS][4];
+  VEC sum[TILE_ROWS][TILE_WIDTH];
 #pragma GCC unroll 6
   for (int r = 0; r < rows; r++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < width; v++)
       sum[r][v] = (VEC){0};
-  for (int64_t k = 0; k < steps; k++) {
-    VEC bk[4];
 #pragma GCC unroll 4
+  for (int64_t k = 0; k < steps; k++) {
+    VEC bk[TILE_WIDTH];
+#pragma GCC unroll 8
     for (int v = 0; v < width; v++) {
       bk[v] = OP(load)(b + k * b_stride + v * LANES);
       if (absolute) bk[v] = OP(abs)(bk[v]);
@@ -25,14 +26,14 @@ ISA_INLINE void NAME(tile)(REAL *c, int64_t c_stride, const REAL *a, int64_t a_r
 #pragma GCC unroll 6
     for (int r = 0; r < rows; r++) {
       VEC ark = OP(set1)(a[r * a_row + k * a_step]);
-#pragma GCC unroll 4
+#pragma GCC unroll 8
       for (int v = 0; v < width; v++)
         sum[r][v] = OP(fma)(ark, bk[v], sum[r][v]);
     }
   }
 #pragma GCC unroll 6
   for (int r = 0; r < rows; r++)
-#pragma GCC unroll 4
+#pragma GCC unroll 8
     for (int v = 0; v < width; v++) {
       REAL *to = c + r * c_stride + v * LANES;
       OP(store)(to, add ? OP(load)(to) + sum[r][v] : sum[r][v]);
