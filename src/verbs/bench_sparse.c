@@ -4,19 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 #include "../softmax/softmax.h"
 #include "../sparse/kernel.h"
 #include "bench.h"
 
 enum { DIM = 64, ROWS = 48, WARM = 3 };
-
-static double now(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_MONOTONIC, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* About unit normal. */
 static float normal(uint64_t *state) {
@@ -91,7 +84,7 @@ static attest_status time_rows(double *ns, double *kept, const column *c, const 
   }
   double seconds[BENCH_REPEATS];
   for (int i = 0; i < BENCH_REPEATS + WARM; i++) {
-    double start = now();
+    double start = bench_cpu();
     *kept = 0;
     for (int r = 0; r < ROWS; r++) {
       sparse_support_f32(&support, scores + r * n, n, &pack);
@@ -99,7 +92,7 @@ static attest_status time_rows(double *ns, double *kept, const column *c, const 
         *kept += support.weight[k] > 0;
     }
     if (i == 0) *ns = *kept / ROWS;
-    if (i >= WARM) seconds[i - WARM] = now() - start;
+    if (i >= WARM) seconds[i - WARM] = bench_cpu() - start;
   }
   *kept = *ns;
   *ns = 1e9 * bench_median(seconds) / (double)(ROWS * n);
@@ -108,7 +101,7 @@ static attest_status time_rows(double *ns, double *kept, const column *c, const 
   return ATTEST_OK;
 }
 
-static attest_status weights_line(int64_t n, attest_error *error) {
+static attest_status weights_line(bench_log *log, int64_t n, attest_error *error) {
   float *scores = malloc((size_t)(ROWS * n) * sizeof *scores);
   uint64_t seed = 7;
   attest_status status = ATTEST_OK;
@@ -124,11 +117,18 @@ static attest_status weights_line(int64_t n, attest_error *error) {
   for (int c = 0; c < COLUMNS; c++)
     printf("  %5.2f %6.0f", ns[c], kept[c]);
   putchar('\n');
+  for (int c = 0; c < COLUMNS; c++)
+    bench_figure(log, ns[c], "ns", "%s/element/%lld", columns[c].title, (long long)n);
+  if (n == 4096) {
+    bench_goal(log, GOAL_SPARSEMAX, ns[0]);
+    bench_goal(log, GOAL_ENTMAX_15, ns[1]);
+    bench_goal(log, GOAL_ENTMAX, ns[2]);
+  }
   return ATTEST_OK;
 }
 
 /* A head of n keys and 256 queries: nanoseconds a pair of sparsemax, entmax 1.5 and softmax. */
-static attest_status attention_line(int64_t n, attest_error *error) {
+static attest_status attention_line(bench_log *log, int64_t n, attest_error *error) {
   enum { QUERIES = 256 };
   double seconds[3][BENCH_REPEATS];
   attest_status status = ATTEST_OK;
@@ -136,21 +136,24 @@ static attest_status attention_line(int64_t n, attest_error *error) {
     head h;
     status = head_open(&h, k < 2 ? &columns[k] : NULL, QUERIES, n, error);
     for (int i = 0; i < BENCH_REPEATS && !status; i++) {
-      double start = now();
+      double start = bench_cpu();
       status = (k < 2 ? sparse_run_kernel : softmax_kernel)(&h.out, NULL, h.problem, error);
-      seconds[k][i] = now() - start;
+      seconds[k][i] = bench_cpu() - start;
     }
     head_close(&h);
   }
   if (status) return status;
   printf("%7lld", (long long)n);
-  for (int k = 0; k < 3; k++)
-    printf("  %10.2f", 1e9 * bench_median(seconds[k]) / (double)(QUERIES * n));
+  for (int k = 0; k < 3; k++) {
+    double ns = 1e9 * bench_median(seconds[k]) / (double)(QUERIES * n);
+    printf("  %10.2f", ns);
+    bench_figure(log, ns, "ns", "%s/pair/%lld", k < 2 ? columns[k].title : "softmax", (long long)n);
+  }
   putchar('\n');
   return ATTEST_OK;
 }
 
-attest_status bench_sparse(int quick, attest_error *error) {
+attest_status bench_sparse(bench_log *log, int quick, attest_error *error) {
   attest_status status = ATTEST_OK;
   int64_t most = quick ? 4096 : 65536;
   printf("\nsparse weights of rows of unit normal scores, float32, one thread: nanoseconds an\n"
@@ -159,11 +162,11 @@ attest_status bench_sparse(int quick, attest_error *error) {
     printf("  %12s", columns[c].title);
   putchar('\n');
   for (int64_t n = 1024; n <= most && !status; n *= 4)
-    status = weights_line(n, error);
+    status = weights_line(log, n, error);
   if (!status)
     printf("\nwhole attention, d = dv = 64, 256 queries, one thread: nanoseconds a pair\n\n"
            "   keys   sparsemax  entmax 1.5     softmax\n");
   for (int64_t n = 1024; n <= most && !status; n *= 4)
-    status = attention_line(n, error);
+    status = attention_line(log, n, error);
   return status;
 }

@@ -4,7 +4,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "../softmax/pass.h"
 #include "../taylor/kernel.h"
@@ -12,12 +11,6 @@
 
 enum { D = 16, DV = 64, FEATURES = 153, ROOM = 32 /* keys that decoding keeps apart */ };
 #define SCALE "1/2"
-
-static double cpu(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 /* ---- one causal head ----------------------------------------------------------------------------
  */
@@ -87,9 +80,9 @@ static attest_status prefill_line(prefill *p, int64_t n, int64_t quadratic, atte
     if (!(problem[kind] = problem_new(&t, n, forms[kind], error))) status = error->status;
   for (int i = -1; i < BENCH_REPEATS && !status; i++) /* the first warms up */
     for (int kind = 0; kind < kinds && !status; kind++) {
-      double start = cpu();
+      double start = bench_cpu();
       status = (forms[kind] ? taylor_kernel : softmax_kernel)(&t.out, NULL, problem[kind], error);
-      if (i >= 0) s[kind][i] = cpu() - start;
+      if (i >= 0) s[kind][i] = bench_cpu() - start;
     }
   for (int kind = 0; kind < KINDS; kind++) {
     p->seconds[kind][p->count] = kind < kinds && !status ? bench_median(s[kind]) : 0;
@@ -135,7 +128,7 @@ static void break_even_print(const prefill *p, int kind, const char *name) {
     printf("%s takes longer than chunked at every length measured\n", name);
 }
 
-static void prefill_print(const prefill *p, double rate) {
+static void prefill_print(bench_log *log, const prefill *p, double rate) {
   printf("\ntaylor attention, degree 2, causal, d = %d, dv = %d, float32, one thread: milliseconds "
          "of\n"
          "CPU time, medians of %d interleaved runs; peak: 4 N %d %d operations against %.0f "
@@ -153,7 +146,14 @@ static void prefill_print(const prefill *p, double rate) {
       printf(" %10.3f %10.3f %15.2fx", 1e3 * p->seconds[DIRECT][i], 1e3 * p->seconds[SOFTMAX][i],
              p->seconds[SOFTMAX][i] / s);
     printf("\n");
+    bench_figure(log, 1e6 * s / p->n[i], "us", "taylor/chunked/token/%.0f", p->n[i]);
+    bench_figure(log, p->n[i] / s, "tokens/s", "taylor/chunked/tokens/%.0f", p->n[i]);
+    if (p->n[i] >= 1024) {
+      bench_figure(log, operations / s / rate, "fraction", "taylor/chunked/peak/%.0f", p->n[i]);
+      bench_goal(log, GOAL_PREFILL, operations / s / rate);
+    }
   }
+  bench_goal(log, GOAL_PREFILL_EXPONENT, exponent(p->n, p->seconds[CHUNKED], p->count));
   printf("\nexponents of time from N = 1024 on: chunked %.3f, direct %.3f, softmax %.3f\n",
          exponent(p->n, p->seconds[CHUNKED], p->count),
          exponent(p->n, p->seconds[DIRECT], p->count),
@@ -162,7 +162,7 @@ static void prefill_print(const prefill *p, double rate) {
   break_even_print(p, SOFTMAX, "softmax");
 }
 
-static attest_status run_prefill(int quick, attest_error *error) {
+static attest_status run_prefill(bench_log *log, int quick, attest_error *error) {
   prefill p = {0};
   attest_status status = ATTEST_OK;
   double rate = isa_fma_rate(0.2);
@@ -170,7 +170,7 @@ static attest_status run_prefill(int quick, attest_error *error) {
   for (int64_t n = 64; n <= last && !status; n *= 2)
     status = prefill_line(&p, n, quadratic, error);
   if (status) return status;
-  prefill_print(&p, rate);
+  prefill_print(log, &p, rate);
   p.count = 0;
   status = prefill_line(&p, 8192, 8192, error);
   if (!status)
@@ -187,13 +187,13 @@ static attest_status run_prefill(int quick, attest_error *error) {
 static double decode_window(taylor_state_f32 *state, taylor_rows_f32 *work, const tensors *t,
                             int64_t tokens) {
   float out[DV];
-  double start = cpu();
+  double start = bench_cpu();
   for (int64_t i = 0; i < tokens; i++) {
     int64_t j = i % t->n;
     taylor_state_update_f32(state, t->k + j * D, t->v + j * DV);
     taylor_state_read_f32(out, work, state, t->q + j * D);
   }
-  return (cpu() - start) / (double)tokens;
+  return (bench_cpu() - start) / (double)tokens;
 }
 
 /* Seconds of one query against n packed keys. */
@@ -212,10 +212,10 @@ static attest_status softmax_row(double *seconds, int64_t n, attest_error *error
   }
   if (!status) status = softmax_state_open_f32(&state, pack, error);
   for (int i = -1; i < BENCH_REPEATS && !status; i++) {
-    double start = cpu();
+    double start = bench_cpu();
     for (int r = 0; r < 4; r++)
       softmax_pass_f32(&state, pack, 0, 1);
-    if (i >= 0) s[i] = (cpu() - start) / 4;
+    if (i >= 0) s[i] = (bench_cpu() - start) / 4;
   }
   if (!status) {
     *seconds = bench_median(s);
@@ -227,14 +227,13 @@ static attest_status softmax_row(double *seconds, int64_t n, attest_error *error
   return status;
 }
 
-static attest_status decode_lines(taylor_state_f32 *state, taylor_rows_f32 *work, const tensors *t,
-                                  int64_t last, attest_error *error) {
+static attest_status decode_lines(bench_log *log, taylor_state_f32 *state, taylor_rows_f32 *work,
+                                  const tensors *t, int64_t last, attest_error *error) {
   double n_all[LENGTHS_MAX], tokens_all[LENGTHS_MAX], rows_all[LENGTHS_MAX];
   int count = 0;
   printf("\ndecoding one token at a time, microseconds a token after N keys: a state with room for "
          "%d\n"
-         "keys before it folds them; softmax: one query against N packed keys, by a kernel that\n"
-         "computes six rows at a time\n\n"
+         "keys before it folds them; softmax: one query against N packed keys\n\n"
          "      N     state    softmax  softmax/state\n",
          ROOM);
   for (int64_t n = 1024; n <= last; n *= 4, count++) {
@@ -254,12 +253,18 @@ static attest_status decode_lines(taylor_state_f32 *state, taylor_rows_f32 *work
              n == 65536 ? "  (the paper prints 76.0)" : "");
     printf("\n");
   }
+  for (int i = 0; i < count; i++) {
+    bench_figure(log, 1e6 * tokens_all[i], "us", "taylor/decode/token/%.0f", n_all[i]);
+    bench_figure(log, 1e6 * rows_all[i], "us", "softmax/decode/token/%.0f", n_all[i]);
+    bench_goal(log, GOAL_DECODE, 1e6 * tokens_all[i]);
+  }
+  bench_goal(log, GOAL_DECODE_EXPONENT, exponent(n_all, tokens_all, count));
   printf("\nexponents: state %.3f, softmax %.3f\n", exponent(n_all, tokens_all, count),
          exponent(n_all, rows_all, count));
   return ATTEST_OK;
 }
 
-static attest_status run_decode(int quick, attest_error *error) {
+static attest_status run_decode(bench_log *log, int quick, attest_error *error) {
   tensors t;
   taylor_plan *plan = NULL;
   taylor_state_f32 state = {0};
@@ -271,7 +276,7 @@ static attest_status run_decode(int quick, attest_error *error) {
   if (!status) status = taylor_plan_open_taylor(&plan, D, DV, 2, &scale, 0, error);
   if (!status) status = taylor_state_open_f32(&state, plan, ROOM, error);
   if (!status) status = taylor_rows_open_f32(&work, plan, error);
-  if (!status) status = decode_lines(&state, &work, &t, quick ? 65536 : 1048576, error);
+  if (!status) status = decode_lines(log, &state, &work, &t, quick ? 65536 : 1048576, error);
   taylor_rows_close_f32(&work);
   taylor_state_close_f32(&state);
   taylor_plan_close(plan);
@@ -280,7 +285,7 @@ static attest_status run_decode(int quick, attest_error *error) {
   return status;
 }
 
-attest_status bench_taylor(int quick, attest_error *error) {
-  attest_status status = run_prefill(quick, error);
-  return status ? status : run_decode(quick, error);
+attest_status bench_taylor(bench_log *log, int quick, attest_error *error) {
+  attest_status status = run_prefill(log, quick, error);
+  return status ? status : run_decode(log, quick, error);
 }

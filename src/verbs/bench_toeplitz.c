@@ -5,7 +5,6 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
 
 #include "../softmax/softmax.h"
 #include "../toeplitz/fft.h"
@@ -15,12 +14,6 @@
 
 enum { D = 2, DV = 8, REPEATS = 3 };
 #define EPS 1e-5
-
-static double cpu(void) {
-  struct timespec t;
-  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
-  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static double least(const double *x) {
   double y = x[0];
@@ -115,9 +108,9 @@ static attest_status time_transforms(double *seconds, int64_t n, int64_t count,
     for (int64_t i = 0; i < fft.size; i++)
       work.real_part[i] = 0;
     toeplitz_transforms_f32(&fft, &work, 2);
-    double start = cpu();
+    double start = bench_cpu();
     toeplitz_transforms_f32(&fft, &work, few);
-    *seconds = (cpu() - start) * (double)count / (double)few;
+    *seconds = (bench_cpu() - start) * (double)count / (double)few;
   }
   toeplitz_work_close_f32(&work);
   toeplitz_fft_close_f32(&fft);
@@ -134,9 +127,9 @@ static attest_status measure(line *l, int64_t n, int64_t support, int64_t quadra
   for (int i = 0; i < repeats && !status; i++) {
     for (int form = 0; form < FORMS && !status; form++) {
       if ((form == DIRECT && n > quadratic) || (form == LOW_RANK && support)) continue;
-      double start = cpu();
+      double start = bench_cpu();
       status = run_form(l, &h, form, error);
-      s[form][i] = cpu() - start;
+      s[form][i] = bench_cpu() - start;
     }
     if (!status) status = time_transforms(&alone[i], n, l->report.transforms, error);
   }
@@ -192,7 +185,7 @@ static void print_line(const line *l, int64_t support) {
   printf("\n");
 }
 
-static attest_status table(int64_t support, int quick, attest_error *error) {
+static attest_status table(bench_log *log, int64_t support, int quick, attest_error *error) {
   line lines[LINES];
   int count = 0;
   attest_status status = ATTEST_OK;
@@ -205,7 +198,12 @@ static attest_status table(int64_t support, int quick, attest_error *error) {
          support ? "" : "   low-rank");
   for (int64_t n = 1024; n <= last && !status; n *= 4) {
     status = measure(&lines[count], n, support, quadratic, error);
-    if (!status) print_line(&lines[count++], support);
+    if (status) break;
+    const line *l = &lines[count++];
+    print_line(l, support);
+    bench_figure(log, l->seconds[FFT] / l->transforms, "ratio", "toeplitz/%lld/fft/%lld",
+                 (long long)support, (long long)n);
+    if (support == 2 && n == 16384) bench_goal(log, GOAL_TOEPLITZ, l->seconds[FFT] / l->transforms);
   }
   if (status) return status;
   print_crossover(lines, count, FFT, "the FFT form");
@@ -213,13 +211,13 @@ static attest_status table(int64_t support, int quick, attest_error *error) {
   return ATTEST_OK;
 }
 
-attest_status bench_toeplitz(int quick, attest_error *error) {
+attest_status bench_toeplitz(bench_log *log, int quick, attest_error *error) {
   printf("\ntoeplitz attention, d = %d, dv = %d, float32, exp to a relative %g, one thread:\n"
          "milliseconds of CPU time, best of %d below n = 65536; / FFTW: beside as many transforms "
          "alone\n",
          D, DV, EPS, REPEATS);
   attest_status status = ATTEST_OK;
   for (int64_t support = 0; support <= 4 && !status; support = support ? support * 2 : 1)
-    status = table(support, quick, error);
+    status = table(log, support, quick, error);
   return status;
 }
