@@ -74,17 +74,14 @@ static double gamma_up(double n) {
   return n * 0x1p-53 * (1 + 0x1p-20);
 }
 
-/* |q|_2 from above: the sum of squares is off by (d + 1) u relative and, in subnormals, by d
- * 2^-1074. */
 static double query_norm(const softmax_pack *pack, int64_t row) {
   const attest_tensor *t = &pack->slice.q;
-  double squares = 0, d = (double)pack->slice.d;
+  double squares = 0;
   for (int64_t a = 0; a < pack->slice.d; a++) {
     double q = tensor_at(t, row * t->stride[0] + a * t->stride[1]);
     squares += q * q;
   }
-  if (squares < 0x1p-900) squares += d * 0x1p-1074;
-  return enclosure_up(sqrt(squares * (1 + (d + 4) * 0x1p-52)));
+  return softmax_norm(squares, pack->slice.d);
 }
 
 /* Largest |k|_2 over the blocks that meet lo .. hi - 1. */

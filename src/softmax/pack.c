@@ -2,6 +2,7 @@
 /* Packed keys and values of one slice, and the working memory of a pass. */
 #include "pass.h"
 
+#include <float.h>
 #include <stdlib.h>
 
 #include "../enclosure/interval.h"
@@ -27,22 +28,30 @@ void softmax_pack_close(softmax_pack *pack) {
   free(pack);
 }
 
-static void put(void *array, int is_double, int64_t at, double value) {
-  if (is_double)
-    ((double *)array)[at] = value;
-  else
-    ((float *)array)[at] = (float)value;
+/* array[at + i step] = x[i] times a power of two. */
+static void put(void *array, int is_double, int64_t at, int64_t step, const double *x, int64_t n,
+                double scale) {
+  double *wide = (double *)array + (is_double ? at : 0);
+  float *single = (float *)array + (is_double ? 0 : at);
+  for (int64_t i = 0; is_double && i < n; i++)
+    wide[i * step] = x[i] * scale;
+  for (int64_t i = 0; !is_double && i < n; i++)
+    single[i * step] = (float)(x[i] * scale);
 }
 
 /* Loads a row; 1 and zeros instead when an element is not finite. */
 static int load_finite(double *x, const attest_tensor *t, int64_t row, int64_t n) {
   tensor_load(x, t, row * t->stride[0], n, t->stride[1]);
+  int bad = 0;
   for (int64_t i = 0; i < n; i++)
-    if (!isfinite(x[i])) {
-      memset(x, 0, (size_t)n * sizeof *x);
-      return 1;
-    }
-  return 0;
+    bad |= !(fabs(x[i]) <= DBL_MAX);
+  if (bad) memset(x, 0, (size_t)n * sizeof *x);
+  return bad;
+}
+
+double softmax_norm(double squares, int64_t n) {
+  if (squares < 0x1p-900) squares += (double)n * 0x1p-1074;
+  return enclosure_up(sqrt(squares * (1 + ((double)n + 4) * 0x1p-52)));
 }
 
 /* What component i of key j, which is x[i], counts in an absolute score. Keys that are hidden for
@@ -65,16 +74,17 @@ static void pack_keys(softmax_pack *pack, double *x) {
     pack->has_nonfinite |= load_finite(x, &pack->slice.k, j, d);
     int64_t step = pack->is_double ? PASS_PANEL_F64 : PASS_PANEL_F32;
     int64_t at = pass_key_at(j, d, step), at_f32 = pass_key_at(j, d, PASS_PANEL_F32);
+    put(pack->keys, pack->is_double, at, step, x, d, 1);
+    if (!pack->is_double) continue;
     double squares = 0;
     for (int64_t i = 0; i < d; i++) {
-      put(pack->keys, pack->is_double, at + i * step, x[i]);
+      squares += x[i] * x[i];
       if (pack->condition)
         pack->keys_f32[at_f32 + i * PASS_PANEL_F32] = (float)fabs(size_of(pack, x, j, i));
       if (pack->key_size) ((double *)pack->key_size)[at + i * step] = size_of(pack, x, j, i);
       if (pack->key_low) pack->key_low[at + i * step] = low_of(pack, j, i);
-      squares = enclosure_add_up(squares, enclosure_mul_up(x[i], x[i]));
     }
-    double norm = enclosure_up(sqrt(squares)), *largest = pack->key_norm + j / PASS_KEYS;
+    double norm = softmax_norm(squares, d), *largest = pack->key_norm + j / PASS_KEYS;
     if (norm > *largest) *largest = norm;
   }
 }
@@ -113,9 +123,9 @@ static void pack_values(softmax_pack *pack, double *x) {
   int64_t dv = pack->slice.dv;
   for (int64_t j = 0; j < pack->slice.nk; j++) {
     pack->has_nonfinite |= load_finite(x, &pack->slice.v, j, dv);
+    put(pack->values, pack->is_double, j * pack->dv_pad, 1, x, dv, pack->value_scale);
     double *largest = pack->value_max + j / PASS_KEYS * dv;
-    for (int64_t c = 0; c < dv; c++) {
-      put(pack->values, pack->is_double, j * pack->dv_pad + c, x[c] * pack->value_scale);
+    for (int64_t c = 0; pack->is_double && c < dv; c++) {
       if (pack->condition) put_sizes(pack, j, c, x[c]);
       largest[c] = fabs(x[c]) > largest[c] ? fabs(x[c]) : largest[c];
     }

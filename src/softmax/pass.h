@@ -60,8 +60,8 @@ typedef struct {
   int64_t dv_pad;     /* dv rounded up to 64 bytes */
   void *keys;         /* [blocks * PASS_KEYS / panel][d][panel], panel = PASS_PANEL_F32 or _F64 */
   void *values;       /* [blocks * PASS_KEYS][dv_pad], times value_scale */
-  double *key_norm;   /* a block: largest |k|_2, from above */
-  double *value_max;  /* [block][dv]: largest |v_c| */
+  double *key_norm;   /* a block: largest |k|_2, from above; in double only */
+  double *value_max;  /* [block][dv]: largest |v_c|; in double only */
   double value_scale; /* a power of two: float sums must not overflow; 1 in double */
   int has_nonfinite;  /* somewhere in q, k, v or bias */
 
@@ -82,6 +82,9 @@ attest_status softmax_pack_open(softmax_pack **pack, const attest_problem *probl
                                 const problem_slice *slice, int is_double, int condition,
                                 attest_error *error);
 void softmax_pack_close(softmax_pack *pack);
+/* |x|_2 from above, given the sum of its n squares in double: that is off by (n + 1) u relative
+ * and, in subnormals, by n 2^-1074. */
+double softmax_norm(double squares, int64_t n);
 
 /* Working memory and results of one block of rows. */
 #define SOFTMAX_STATE(real, suffix)                                                                \

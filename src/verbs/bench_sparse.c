@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The sparse part of attest bench: what it costs to turn a row of scores into weights, and sparse
  * attention beside softmax attention. */
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -122,7 +123,7 @@ static attest_status weights_line(bench_log *log, int64_t n, attest_error *error
   if (n == 4096) {
     bench_goal(log, GOAL_SPARSEMAX, ns[0]);
     bench_goal(log, GOAL_ENTMAX_15, ns[1]);
-    bench_goal(log, GOAL_ENTMAX, ns[2]);
+    bench_goal(log, GOAL_ENTMAX, fmax(fmax(ns[2], ns[3]), fmax(ns[4], ns[5])));
   }
   return ATTEST_OK;
 }

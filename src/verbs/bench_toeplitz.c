@@ -203,7 +203,7 @@ static attest_status table(bench_log *log, int64_t support, int quick, attest_er
     print_line(l, support);
     bench_figure(log, l->seconds[FFT] / l->transforms, "ratio", "toeplitz/%lld/fft/%lld",
                  (long long)support, (long long)n);
-    if (support == 2 && n == 16384) bench_goal(log, GOAL_TOEPLITZ, l->seconds[FFT] / l->transforms);
+    if (support == 4) bench_goal(log, GOAL_TOEPLITZ, l->seconds[FFT] / l->transforms);
   }
   if (status) return status;
   print_crossover(lines, count, FFT, "the FFT form");

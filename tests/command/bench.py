@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """What attest bench prints: lines and figures are there and make sense together; no time is judged."""
+import json
+import os
 import re
+import tempfile
 
 from attest_command import done, expect, run
 
@@ -23,6 +26,40 @@ weights = {int(l[0]): l for l in lines if l and l[0].isdigit() and len(l) == 17}
 expect("sparse weights are timed by length, with the size of their supports", code == 0 and {1024, 4096} <= set(weights) and
        all(0 < float(l[2]) < float(l[4]) <= float(l[12]) <= n for n, l in weights.items()), out + err)
 expect("sparse attention stands beside softmax attention", any(len(l) == 4 and l[0] == "4096" for l in lines), out)
+
+with tempfile.TemporaryDirectory() as folder:
+    first, second = (os.path.join(folder, name) for name in ("first.json", "second.json"))
+    code, out, err = run("bench", "--kernel", "softmax", "--quick", "--threads", "1", "--json", first)
+    expect("the softmax part runs alone and writes its figures", code == 0 and "goal" in out, out + err)
+    with open(first) as f:
+        document = json.load(f)
+    names = [f["name"] for f in document["figures"]]
+    expect("each figure has a name of its own, a unit and a positive value", document["schema"] == "attest-bench/1" and
+           len(set(names)) == len(names) > 10 and all(f["value"] > 0 and f["unit"] for f in document["figures"]), names)
+    goals = {g["name"]: g for g in document["goals"]}
+    expect("goals that were measured say whether they are reached, the others stand there without a figure",
+           goals["kernel"]["reached"] == (goals["kernel"]["measured"] <= goals["kernel"]["wanted"]) and
+           goals["balls"]["reached"] == (goals["balls"]["measured"] >= goals["balls"]["wanted"]) and
+           goals["sweep"]["measured"] is None and goals["sweep"]["reached"] is None, goals)
+    expect("every goal is printed", all(g["text"] in out for g in document["goals"]), out)
+
+    old = {"schema": "attest-bench/1", "figures": [{"name": n, "unit": u, "value": 1} for n, u in
+           [("a", "ns"), ("b", "tokens/s"), ("c", "backward"), ("d", "ns"), ("gone", "ns")]]}
+    new = {"schema": "attest-bench/1", "figures": [{"name": n, "unit": u, "value": v} for n, u, v in
+           [("a", "ns", 2), ("b", "tokens/s", 2), ("c", "backward", 0.5), ("d", "ns", 1.05), ("come", "ns", 1)]]}
+    for path, content in ((first, old), (second, new)):
+        with open(path, "w") as f:
+            json.dump(content, f)
+    code, out, err = run("report", first, second)
+    expect("report compares two runs figure by figure: times and errors better when less, rates when more",
+           code == 0 and out.splitlines() == ["WORSE a ns=1->2 2.00x", "BETTER b tokens/s=1->2 2.00x", "BETTER c backward=1->0.5 2.00x",
+                                              "MISSING gone", "NEW come", "same=1 better=2 worse=1 missing=1 new=1"], out + err)
+    code, out, err = run("report", first, second, "--fail-on-regression", "--growth", "3")
+    expect("a figure that is missing is a regression", code == 1 and "same=4" in out, out + err)
+    with open(second, "w") as f:
+        f.write("{}")
+    code, out, err = run("report", first, second)
+    expect("a file of another kind is refused by its name", code == 2 and "second.json" in err and not out, out + err)
 
 code, out, err = run("bench", "--kernel", "nope")
 expect("an unknown kernel exits 2 and the known ones are named", code == 2 and "taylor" in err and not out, err)
