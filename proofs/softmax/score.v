@@ -135,3 +135,60 @@ assert (E5 : ec * P <= ec * qn * kn) by (rewrite Rmult_assoc; apply Rmult_le_com
 unfold Q in *. lra.
 Qed.
 End Score.
+
+Section Extras.
+(* s0, sh0: the plain score and its computed value; b: bias; slope, k: of a linear bias, k = j - i *)
+Variables (s0 sh0 b slope k E0 T : R).
+Hypothesis plain : Rabs (sh0 - s0) <= E0.
+Hypothesis E0_small : 0 <= E0 <= pow2 (-14).
+Hypothesis size : Rabs s0 <= T.
+Let step := rnd64 (slope * k).
+Let size_all := T + Rabs b + Rabs (slope * k).
+
+(** theorem: softmax_extras — bias and slope round three times, which costs at most 4 u times the sum of the sizes of all terms, extra_error, and less than 2^-62. used by: src/softmax/enclose.c *)
+Theorem softmax_extras : Rabs (rnd64 (rnd64 (sh0 + b) + step) - (s0 + b + slope * k)) <=
+  E0 + 4 * u64 * size_all + pow2 (-62).
+Proof.
+assert (U : 0 <= u64 <= / 1000000) by (split; [apply bpow_ge_0|simpl; lra]).
+assert (N : forall x, Rabs (rnd64 x - x) <= u64 * Rabs x + pow2 (-1075)) by (intros x; apply (nearest_error (-1074) 53); lia).
+set (eta := pow2 (-1075)) in *.
+assert (He : 0 <= eta <= u64 * / 100000).
+{ split; [apply bpow_ge_0|]. apply Rle_trans with (pow2 (-53 + -17)); [apply bpow_le; lia|].
+  rewrite bpow_plus. apply Rmult_le_compat_l; [lra|simpl; lra]. }
+assert (E62 : pow2 (-62) = u64 * / 512).
+{ change (-62)%Z with (-53 + -9)%Z. rewrite bpow_plus. reflexivity. }
+assert (E14 : E0 <= / 16384) by (simpl in E0_small; lra).
+assert (T3 : forall x y, Rabs (x + y) <= Rabs x + Rabs y) by apply Rabs_triang.
+pose proof (Rabs_pos b) as Pb. pose proof (Rabs_pos (slope * k)) as Pk. pose proof (Rabs_pos s0) as P0.
+set (B := Rabs b) in *. set (K := Rabs (slope * k)) in *.
+assert (H0 : Rabs (sh0 + b) <= T + E0 + B).
+{ replace (sh0 + b) with ((sh0 - s0) + s0 + b) by ring. pose proof (T3 (sh0 - s0 + s0) b).
+  pose proof (T3 (sh0 - s0) s0). unfold B. lra. }
+set (s1 := rnd64 (sh0 + b)). assert (D1 : Rabs (s1 - (sh0 + b)) <= u64 * (T + E0 + B) + eta).
+{ pose proof (N (sh0 + b)). assert (u64 * Rabs (sh0 + b) <= u64 * (T + E0 + B)) by (apply Rmult_le_compat_l; lra).
+  unfold s1. lra. }
+assert (D2 : Rabs (step - slope * k) <= u64 * K + eta) by apply N.
+assert (Q : u64 * E0 <= u64 * / 16384) by (apply Rmult_le_compat_l; lra).
+assert (QE : 0 <= u64 * E0) by (apply Rmult_le_pos; lra).
+assert (QT : 0 <= u64 * T) by (apply Rmult_le_pos; lra).
+assert (QB : 0 <= u64 * B) by (apply Rmult_le_pos; lra).
+assert (QK : 0 <= u64 * K) by (apply Rmult_le_pos; lra).
+set (D := u64 * (T + E0 + B) + eta + (u64 * K + eta)) in *.
+assert (H1 : Rabs (s1 + step) <= T + E0 + B + K + D).
+{ replace (s1 + step) with ((s1 - (sh0 + b)) + (step - slope * k) + (sh0 + b) + slope * k) by ring.
+  assert (X1 := T3 (s1 - (sh0 + b) + (step - slope * k) + (sh0 + b)) (slope * k)). fold K in X1.
+  assert (X2 := T3 (s1 - (sh0 + b) + (step - slope * k)) (sh0 + b)).
+  assert (X3 := T3 (s1 - (sh0 + b)) (step - slope * k)). unfold D. lra. }
+assert (D3 : Rabs (rnd64 (s1 + step) - (s1 + step)) <= u64 * (T + E0 + B + K + D) + eta).
+{ pose proof (N (s1 + step)).
+  assert (u64 * Rabs (s1 + step) <= u64 * (T + E0 + B + K + D)) by (apply Rmult_le_compat_l; lra). lra. }
+assert (QD : u64 * D <= / 1000000 * D).
+{ apply Rmult_le_compat_r; [|lra]. unfold D. lra. }
+replace (rnd64 (s1 + step) - (s0 + b + slope * k)) with
+  ((rnd64 (s1 + step) - (s1 + step)) + (s1 - (sh0 + b)) + (step - slope * k) + (sh0 - s0)) by ring.
+pose proof (T3 (rnd64 (s1 + step) - (s1 + step) + (s1 - (sh0 + b)) + (step - slope * k)) (sh0 - s0)).
+pose proof (T3 (rnd64 (s1 + step) - (s1 + step) + (s1 - (sh0 + b))) (step - slope * k)).
+pose proof (T3 (rnd64 (s1 + step) - (s1 + step)) (s1 - (sh0 + b))).
+rewrite E62. unfold size_all. unfold D in *. lra.
+Qed.
+End Extras.

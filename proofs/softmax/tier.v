@@ -12,7 +12,7 @@ Section Row.
    when the key was summed, computed exponential e, moves l of the shift afterwards, value v. *)
 Variables (n : nat) (s sh m e v : nat -> R) (l : nat -> list (R * R)).
 Variables (M E V a out_error sum_error : R) (rescaled : bool) (out total : tree).
-Hypothesis scores : forall j, (j < n)%nat -> Rabs (sh j - s j) <= E.
+Hypothesis scores : forall j, (j < n)%nat -> Rabs (sh j - s j) <= E + pow2 (-62).
 Hypothesis below : forall j, (j < n)%nat -> rnd64 (sh j - m j) <= 8.
 Hypothesis exponentials : forall j, (j < n)%nat -> is_exp (rnd64 (sh j - m j)) (e j).
 Hypothesis shifts : forall j, (j < n)%nat -> moves (l j) /\ m j + distance (l j) = M.

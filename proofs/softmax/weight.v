@@ -181,7 +181,8 @@ Qed.
 Section Key.
 Variables (s sh m E e : R) (l : list (R * R)).
 Let y := rnd64 (sh - m).
-Hypothesis score : Rabs (sh - s) <= E.
+(* 2^-62 = u 2^-9 beside E, for products of small terms that E leaves out *)
+Hypothesis score : Rabs (sh - s) <= E + pow2 (-62).
 Hypothesis E_small : 0 <= E <= pow2 (-14).
 Hypothesis below : y <= 8.
 Hypothesis exponential : is_exp y e.
@@ -250,6 +251,7 @@ Proof.
 intros H. pose proof (distance_pos l moved) as P. set (D := distance l) in *.
 assert (U : 0 <= u64 <= / 1000000) by (split; [apply bpow_ge_0|simpl; lra]).
 pose proof distance_from_shift as R. pose proof (factor_above l moved) as F. fold D in F.
+assert (T' : pow2 (-62) <= / 1000000) by (simpl; lra).
 assert (T : pow2 (-1074) <= / 1000000) by (apply Rle_trans with (pow2 (-20)); [apply bpow_le; lia|simpl; lra]).
 change (pow2 (-14)) with (/ 16384) in *.
 split; split.
