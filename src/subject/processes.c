@@ -101,14 +101,35 @@ uint64_t processes_memory(pid_t root) {
   return own + shared_most;
 }
 
+/* Stops all of them first: what is killed while others run leaves orphans that nobody finds, unless
+ * they come to this process. Whatever cannot be stopped is killed as it is. */
+static void stop_all(pid_t root, int (*spared)(pid_t pid)) {
+  for (int round = 0; round < 20; round++) {
+    process_list list = {0, 0, NULL};
+    size_t running = 0;
+    list_all(&list);
+    mark(&list, root, spared);
+    for (size_t i = 0; i < list.count; i++) {
+      const process *p = &list.items[i];
+      if (!p->member || strchr("ZXTt", p->state)) continue;
+      running++;
+      kill(p->pid, SIGSTOP);
+    }
+    free(list.items);
+    if (!running) return;
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+  }
+}
+
 void processes_kill(pid_t root, int (*spared)(pid_t pid)) {
+  stop_all(root, spared);
   /* Whatever forks while it is being killed is found in a later round. */
   for (int round = 0; round < 200; round++) {
     process_list list = {0, 0, NULL};
     size_t alive = 0;
-    kill(-root, SIGKILL);
     list_all(&list);
     mark(&list, root, spared);
+    kill(-root, SIGKILL);
     for (size_t i = 0; i < list.count; i++) {
       const process *p = &list.items[i];
       if (!p->member) continue;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "folder.h"
@@ -102,7 +103,16 @@ static void forget(note_list *list, const note *n) {
     }
 }
 
+/* Files are closed before a process is gone, and when it goes its children's groups lose their last
+ * tie to its session: members that were stopped by then would be woken and hung up. */
+static void wait_for_end(pid_t parent) {
+  for (int i = 0; i < 2000 && getppid() == parent; i++)
+    nanosleep(&(struct timespec){0, 1000000}, NULL);
+  nanosleep(&(struct timespec){0, 5000000}, NULL);
+}
+
 int subject_watcher(void) {
+  pid_t parent = getppid();
   note_list list = {0, 0, NULL};
   note n;
   for (;;) {
@@ -116,6 +126,7 @@ int subject_watcher(void) {
     else
       forget(&list, &n);
   }
+  if (list.count) wait_for_end(parent);
   for (size_t i = 0; i < list.count; i++)
     if (list.items[i].kind == WATCH_CHILD) processes_kill(list.items[i].pid, NULL);
   for (size_t i = 0; i < list.count; i++)
