@@ -26,8 +26,24 @@ ISA_INLINE double tree(const vd chain[]) {
   return lane[0];
 }
 
-/* How powers are taken: r = 1, 2, 3, any r, any r from v = 1 - u. */
-enum { POWER_ANY, POWER_ONE, POWER_TWO, POWER_THREE, POWER_NEAR };
+/* How powers are taken: r = 1, 2, 3, a whole r by products, any r, any r from v = 1 - u. */
+enum { POWER_ANY, POWER_ONE, POWER_TWO, POWER_THREE, POWER_WHOLE, POWER_NEAR };
+/* Products round r times: few enough for results in float32. */
+enum { WHOLE_MAX = 32 };
+
+ISA_INLINE vd whole_power(vd y, int n) {
+  vd power = vd_set1(1);
+  for (; n; n >>= 1, y = y * y)
+    if (n & 1) power = power * y;
+  return power;
+}
+
+ISA_INLINE vf rough_whole_power(vf y, int n) {
+  vf power = vf_set1(1);
+  for (; n; n >>= 1, y = y * y)
+    if (n & 1) power = power * y;
+  return power;
+}
 
 /* One vector: w = y^r where y > 0, else 0; share = w / y. For POWER_NEAR y is 1 - e, e = u + gap,
  * and log(1 - e) is log y + (what rounding y has lost) / y. */
@@ -44,6 +60,9 @@ ISA_INLINE void one(vd *w, vd *share, vd u, vd gap, double r, const int how) {
     *share = safe;
   } else if (how == POWER_THREE) {
     *share = safe * safe;
+    *w = *share * safe;
+  } else if (how == POWER_WHOLE) {
+    *share = whole_power(safe, (int)r - 1);
     *w = *share * safe;
   } else {
     safe = vd_max(safe, vd_set1(0x1p-1000));
@@ -81,13 +100,15 @@ static power_sums sums(double *w, double *shares, const double *gap, int64_t n, 
   return how == POWER_ONE     ? sums_of(w, shares, gap, n, u, r, POWER_ONE)
          : how == POWER_TWO   ? sums_of(w, shares, gap, n, u, r, POWER_TWO)
          : how == POWER_THREE ? sums_of(w, shares, gap, n, u, r, POWER_THREE)
+         : how == POWER_WHOLE ? sums_of(w, shares, gap, n, u, r, POWER_WHOLE)
          : how == POWER_NEAR  ? sums_of(w, shares, gap, n, u, r, POWER_NEAR)
                               : sums_of(w, shares, gap, n, u, r, POWER_ANY);
 }
 
 /* The same sums in float, for guesses. */
 enum { ROUGH_LANES = 16, ROUGH_VECTORS = ROUGH_LANES / VF_LANES };
-static power_sums rough_sums(const float *gap, int64_t n, float u, float r, int near) {
+static power_sums rough_sums(const float *gap, int64_t n, float u, float r, int how) {
+  int near = how == POWER_NEAR;
   vf total[ROUGH_VECTORS], slope[ROUGH_VECTORS], zero = {0}, unit = vf_set1(1);
   for (int i = 0; i < ROUGH_VECTORS; i++)
     total[i] = slope[i] = zero;
@@ -96,10 +117,16 @@ static power_sums rough_sums(const float *gap, int64_t n, float u, float r, int 
       vf g = vf_load(gap + j + i * VF_LANES), y = near ? unit - (vf_set1(u) + g) : vf_set1(u) - g;
       vfi inside = y > zero;
       vf safe = vf_max(vf_select(inside, y, unit), vf_set1(0x1p-100f));
-      vf x = vf_set1(r) * vf_log(safe), power = vf_exp(x);
-      power = vf_select(inside, power, zero);
+      vf power, share;
+      if (how == POWER_WHOLE) {
+        share = vf_select(inside, rough_whole_power(safe, (int)r - 1), zero);
+        power = share * safe;
+      } else {
+        power = vf_select(inside, vf_exp(vf_set1(r) * vf_log(safe)), zero);
+        share = power * vf_inverse(safe);
+      }
       total[i] += power;
-      slope[i] += power * vf_inverse(safe);
+      slope[i] += share;
     }
   float lane[2][ROUGH_LANES];
   for (int i = 0; i < ROUGH_VECTORS; i++) {
@@ -138,13 +165,13 @@ static double fall_of(power_sums s, double r, int how) {
  * first in float, as far as that goes. Returns u, or v = 1 - u. */
 static double start(float *rough, const double *gap, int64_t n, double r, int how) {
   double u = how == POWER_NEAR ? 0 : 1;
-  if (how != POWER_NEAR && how != POWER_ANY) return u;
+  if (how != POWER_NEAR && how != POWER_ANY && how != POWER_WHOLE) return u;
   int64_t padded = (n + ROUGH_LANES - 1) / ROUGH_LANES * ROUGH_LANES;
   for (int64_t j = 0; j < padded; j++)
     rough[j] = j < n ? (float)gap[j] : 2;
   for (int step = 0; step < 30; step++) {
-    double fall = fall_of(rough_sums(rough, padded, (float)u, (float)r, how == POWER_NEAR), r, how);
-    if (!(fall > 0) || (how == POWER_ANY && fall >= u)) break;
+    double fall = fall_of(rough_sums(rough, padded, (float)u, (float)r, how), r, how);
+    if (!(fall > 0) || (how != POWER_NEAR && fall >= u)) break;
     u += how == POWER_NEAR ? fall : -fall;
     if (r * fall <= 0x1p-8) break; /* the next step would be its square */
   }
@@ -234,13 +261,14 @@ double ISA(sparse_weight_sum)(const double *x, int64_t n) {
 double ISA(sparse_solve_gaps)(double *w, double *scratch, double *gap, int64_t keys, double r,
                               int whole, int is_double) {
   int64_t n = (keys + LANES - 1) / LANES * LANES;
-  int how = whole == 1   ? POWER_ONE
-            : whole == 2 ? POWER_TWO
-            : whole == 3 ? POWER_THREE
-            : r > 3      ? POWER_NEAR
-                         : POWER_ANY;
+  int how = whole == 1                                              ? POWER_ONE
+            : whole == 2                                            ? POWER_TWO
+            : whole == 3                                            ? POWER_THREE
+            : !is_double && r > 3 && r <= WHOLE_MAX && r == rint(r) ? POWER_WHOLE
+            : r > 3                                                 ? POWER_NEAR
+                                                                    : POWER_ANY;
   /* A first-order step leaves (r fall)^2 / 2, and fall^r at the edge. */
-  double least = is_double || how != POWER_NEAR ? 0x1p-28 : 0x1p-14;
+  double least = is_double || (how != POWER_NEAR && how != POWER_WHOLE) ? 0x1p-28 : 0x1p-14;
   if (r >= 1) return newton(w, scratch, gap, n, r, how, least);
   double rest = bisect(gap, n, keys, r);
   return sums(w, NULL, gap, n, rest, r, POWER_ANY).total;
