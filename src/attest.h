@@ -131,6 +131,16 @@ typedef struct {
 /* 0: done; 77: skipped; anything else: the subject failed. */
 typedef int attest_subject(const attest_call *call);
 
+/* ---- functions that are loaded (sweep --library) ----------------------------------------------
+ */
+
+/* A function of one float32 under test, in either form. It runs in processes of its own and must
+ * give the same result for the same input every time. An array function gets n >= 1 inputs (as a
+ * rule 65,536, consecutive floats) and fills out[0 .. n-1]; the arrays do not overlap, and lie at
+ * multiples of 64 bytes. */
+typedef float attest_scalar_function(float x);                             /* --abi scalar */
+typedef void attest_array_function(float *out, const float *in, size_t n); /* --abi array */
+
 #ifdef __cplusplus
 }
 #endif

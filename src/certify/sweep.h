@@ -52,7 +52,7 @@ typedef struct {
   sweep_function function;
   const sweep_foreign *foreign; /* NULL: the suite's own kernel */
   const char *subject;          /* in verdict lines; own kernels: NULL */
-  const char *library_sha256;   /* NULL: none */
+  const char *library_sha256;   /* of a foreign function */
   const certify_bounds *bounds; /* on ulp, abs and rel */
   uint32_t first, last;         /* keys (sweep_order.h) */
   int shard, shards;            /* 1 of 1: everything */
@@ -69,8 +69,8 @@ typedef struct {
 
 /* ---- what comes out -------------------------------------------------------------------------- */
 
-/* Bin 0: errors below 2^-20 ulp; bin b: from 2^(b-21) to 2^(b-20); then 2^22 and more; infinite. */
-enum { SWEEP_BIN_LEAST = -20, SWEEP_BIN_MOST = 22 };
+/* Bin 0: errors below 2^-16 ulp; bin b: from 2^(b-17) to 2^(b-16); then 2^22 and more; infinite. */
+enum { SWEEP_BIN_LEAST = -16, SWEEP_BIN_MOST = 22 };
 enum { SWEEP_BIN_INFINITE = SWEEP_BIN_MOST - SWEEP_BIN_LEAST + 2, SWEEP_BINS };
 
 typedef enum { PEAK_ULP, PEAK_ABS, PEAK_REL, PEAK_COUNT } sweep_peak_kind;

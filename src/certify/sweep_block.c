@@ -121,26 +121,40 @@ static int compare_whole(sweep_record *record, sweep_worker *w, uint32_t key, in
   return count ? compare(record, w, key + (uint32_t)first, step, count, got + first, error) : 0;
 }
 
-/* Results that a scalar rule settles; the others in balls. */
+/* The result that a rule without a reference asks for. */
+static float wanted(const sweep_segment *s) {
+  return s->demand == SWEEP_FLUSH ? 0 : s->demand == SWEEP_HUGE ? INFINITY : s->value;
+}
+
+/* n results that are all as wanted: none is off. */
+static void all_match(sweep_record *record, const sweep_segment *s, uint32_t key, int64_t n) {
+  if (s->demand == SWEEP_FLUSH) {
+    record->flushed += (uint64_t)n;
+    return;
+  }
+  record->bins[0] += (uint64_t)n;
+  for (int k = 0; k < PEAK_COUNT; k++)
+    sweep_peak_add(&record->peaks[k], 0, 0, key);
+}
+
+/* Segments without an enclosure: rules first, the rest in balls. */
 static int compare_plainly(sweep_record *record, sweep_worker *w, const sweep_segment *s,
                            uint32_t key, int64_t n, const float *got, attest_error *error) {
-  const sweep_segment infinity = {.demand = SWEEP_PRESCRIBED, .value = INFINITY};
-  sweep_element e;
+  if (ISA_DISPATCH(sweep_matches)(got, n, wanted(s)) == n) {
+    all_match(record, s, key, n);
+    return 0;
+  }
   for (int64_t i = 0; i < n; i++) {
     uint32_t at = key + (uint32_t)i;
-    int settled = 1;
-    if (s->demand == SWEEP_PRESCRIBED)
+    if (s->demand == SWEEP_PRESCRIBED) {
+      sweep_element e;
       sweep_prescribed(&e, s, got[i]);
-    else if (s->demand == SWEEP_HUGE && got[i] == INFINITY)
-      sweep_prescribed(&e, &infinity, got[i]);
-    else
-      settled = 0;
-    if (settled)
       sweep_record_element(record, &e, at);
-    else if (s->demand == SWEEP_FLUSH && got[i] == 0)
-      record->flushed++;
-    else if (by_ball(record, w, at, got[i], error))
+    } else if (got[i] == wanted(s)) {
+      all_match(record, s, at, 1);
+    } else if (by_ball(record, w, at, got[i], error)) {
       return -1;
+    }
   }
   return 0;
 }
@@ -208,8 +222,8 @@ int sweep_block(sweep_record *record, sweep_worker *w, uint32_t first, int64_t n
   }
   if (failed) return failed;
   count_disorder(record, w, first, n);
-  record->first_got = tensor_float_bits(w->out[0]);
-  record->last_got = tensor_float_bits(w->out[n - 1]);
+  record->first_got = sweep_result_bits(w->out[0]);
+  record->last_got = sweep_result_bits(w->out[n - 1]);
   return 0;
 }
 

@@ -53,10 +53,10 @@ ISA_INLINE vd inverse_ulp(vd x) {
 }
 
 ISA_INLINE vdi bin_of(vd ulp) {
-  ulp = vd_min(vd_max(ulp, vd_set1(0x1p-21)), vd_set1(0x1p22));
+  ulp = vd_min(vd_max(ulp, vd_set1(0x1p-17)), vd_set1(0x1p22));
   return (vdi)((vdu)ulp >> MANTISSA) - vdi_set1(1023 + SWEEP_BIN_LEAST - 1);
 }
-_Static_assert(SWEEP_BIN_LEAST == -20 && SWEEP_BIN_MOST == 22, "the ends in bin_of");
+_Static_assert(SWEEP_BIN_LEAST == -16 && SWEEP_BIN_MOST == 22, "the ends in bin_of");
 
 /* Bounds of the errors of one vector of results; the exact values have |x| in [size_lo, size_hi].
  */
@@ -98,10 +98,11 @@ typedef struct {
   vd ulp, abs, rel;
 } limits;
 
-/* Lanes with an error that may be larger than all before. */
+/* Lanes with an error that may be larger than all before. Where there is none, no relative error is
+ * above rel either; it takes more than a repetition of the largest one to find some. */
 ISA_INLINE vdi larger(const judged *j, const limits *l) {
   return (j->ulp_hi > l->ulp) | (j->abs_hi > l->abs) |
-         (j->abs_hi * vd_set1(1 + 0x1p-50) > l->rel * j->size_lo);
+         (j->abs_hi > l->rel * j->size_lo * vd_set1(1 - 0x1p-52));
 }
 
 /* The largest ends lane by lane, and where the first of the largest upper ones is. */
@@ -128,7 +129,7 @@ ISA_INLINE void relative(vd *lo, vd *hi, const judged *j, vd got) {
   vd zero = vd_set1(0), one = vd_set1(1);
   vdi vanishes = got == zero, is_exact = j->abs_hi == zero, none = j->size_hi == zero;
   *lo = j->abs_lo / j->size_hi * vd_set1(1 - 0x1p-51);
-  *hi = j->abs_hi / j->size_lo * vd_set1(1 + 0x1p-51);
+  *hi = j->abs_hi / j->size_lo * vd_set1(1 + 0x1p-50);
   *lo = vd_select(none, vd_set1((double)INFINITY), *lo);
   *lo = vd_select(is_exact, zero, vd_select(vanishes, vd_masked(j->size_lo > zero, one), *lo));
   *hi = vd_select(is_exact, zero, vd_select(vanishes, vd_masked(~none, one), *hi));
@@ -216,6 +217,17 @@ uint64_t ISA(sweep_disorder)(const float *got, int64_t n, int direction) {
     for (int64_t i = 0; i + 1 < n; i++)
       count += got[i + 1] > got[i];
   return (uint64_t)count;
+}
+
+int64_t ISA(sweep_matches)(const float *got, int64_t n, float value) {
+  int64_t count = 0;
+  if (value != value)
+    for (int64_t i = 0; i < n; i++)
+      count += got[i] != got[i];
+  else
+    for (int64_t i = 0; i < n; i++)
+      count += got[i] == value;
+  return count;
 }
 
 void ISA(sweep_inputs)(float *x, uint32_t key, uint32_t step, int64_t n) {

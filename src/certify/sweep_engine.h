@@ -239,6 +239,8 @@ typedef struct {
 ISA_DECLARE(int64_t, sweep_compare, (sweep_record * record, const sweep_batch *batch));
 /* Neighbours out of order. */
 ISA_DECLARE(uint64_t, sweep_disorder, (const float *got, int64_t n, int direction));
+/* Results that are equal to `value`, or NaN where that is. */
+ISA_DECLARE(int64_t, sweep_matches, (const float *got, int64_t n, float value));
 /* x[i] = input of key + i step. */
 ISA_DECLARE(void, sweep_inputs, (float *x, uint32_t key, uint32_t step, int64_t n));
 

@@ -79,7 +79,7 @@ static void describe_worst(sweep_error *e, sweep_worker *w, float got) {
   const sweep_function *f = &w->request->function;
   uint32_t key = e->key;
   sweep_segment s = sweep_worker_segment(w, key);
-  e->got = tensor_float_bits(got);
+  e->got = sweep_result_bits(got);
   if (s.demand == SWEEP_PRESCRIBED) {
     e->exact[0] = e->exact[1] = (double)s.value;
     return;
@@ -170,8 +170,8 @@ static int call_again(sweep_worker *w, const sweep_summary *block, attest_error 
   ISA_DISPATCH(sweep_inputs)(w->in, (uint32_t)block->first, 1, n);
   int failed = sweep_worker_call(w, w->out, w->in, n, error);
   if (failed) return failed;
-  if (tensor_float_bits(w->out[0]) == block->first_got &&
-      tensor_float_bits(w->out[n - 1]) == block->last_got)
+  if (sweep_result_bits(w->out[0]) == block->first_got &&
+      sweep_result_bits(w->out[n - 1]) == block->last_got)
     return 0;
   snprintf(w->failure.reason, sizeof w->failure.reason, "not-deterministic");
   snprintf(w->failure.detail, sizeof w->failure.detail,

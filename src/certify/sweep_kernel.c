@@ -3,6 +3,9 @@
 #include <float.h>
 
 #include "../enclosure/exp.h"
+#include "../problem/rotary.h"
+#include "../sparse/kernel.h"
+#include "../taylor/kernel.h"
 #include "sweep_engine.h"
 
 static void run_exp(float *out, const float *in, int64_t n, const void *context) {
@@ -22,20 +25,165 @@ static void run_log(float *out, const float *in, int64_t n, const void *context)
     out[i] = in[i] > 0 && in[i] <= FLT_MAX ? (float)log64((double)in[i]) : NAN;
 }
 
+/* ---- weights of Taylor attention ------------------------------------------------------------- */
+
+static attest_status open_taylor(void **context, const sweep_function *f, attest_error *error) {
+  problem_real one;
+  taylor_plan *plan;
+  problem_real_init(&one);
+  problem_real_set_si(&one, 1);
+  attest_status status = taylor_plan_open_taylor(&plan, 1, 1, f->reference->degree, &one, 0, error);
+  problem_real_clear(&one);
+  *context = plan;
+  return status;
+}
+
+static void close_taylor(void *context) {
+  taylor_plan_close(context);
+}
+
+static void run_taylor(float *out, const float *in, int64_t n, const void *context) {
+  float rest[TAYLOR_LANES] = {0};
+  int64_t whole = n / TAYLOR_LANES * TAYLOR_LANES;
+  size_t left = (size_t)(n - whole) * sizeof *in;
+  memcpy(out, in, (size_t)whole * sizeof *in);
+  memcpy(rest, in + whole, left);
+  ISA_DISPATCH(taylor_weigh_f32)(out, whole, context);
+  ISA_DISPATCH(taylor_weigh_f32)(rest, TAYLOR_LANES, context);
+  memcpy(out + whole, rest, left);
+}
+
+/* ---- profiles of the sparse kernels ---------------------------------------------------------- */
+
+/* A problem of one pair at bandwidth 1, whose distance is the input. */
+typedef struct {
+  attest_problem *problem;
+  sparse_pack pack;
+  float one[3];
+} profile;
+
+static void close_profile(void *context) {
+  profile *p = context;
+  if (p) attest_problem_free(p->problem);
+  free(p);
+}
+
+static attest_status open_profile(void **context, const sweep_function *f, attest_error *error) {
+  static const char *const names[] = {"q", "k", "v"};
+  const int64_t shape[] = {1, 1};
+  profile *p = *context = calloc(1, sizeof *p);
+  if (!p) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  p->problem = attest_problem_new(f->reference->name, error);
+  attest_status status = p->problem ? ATTEST_OK : error->status;
+  if (!status) status = attest_problem_set(p->problem, "bandwidth", "1", error);
+  for (int i = 0; i < 3 && !status; i++) {
+    attest_tensor t = attest_tensor_of(&p->one[i], ATTEST_FLOAT32, 2, shape);
+    status = attest_problem_input(p->problem, names[i], &t, error);
+  }
+  if (!status) status = problem_resolve(p->problem, error);
+  if (status) return status;
+  problem_slice slice;
+  problem_slice_get(&slice, p->problem, 0);
+  sparse_pack_parameters(&p->pack, p->problem, &slice);
+  return ATTEST_OK;
+}
+
+/* The weights that the support gives to a row of distances. exp(-x/2) is relative to the largest
+ * weight of a row, so that a distance of 0 is put behind the others. */
+static void run_profile(float *out, const float *in, int64_t n, const void *context) {
+  const profile *p = context;
+  sparse_support support;
+  int is_gaussian = p->pack.kernel->rule == RULE_EXP;
+  float factor = is_gaussian ? -0.5f : -1, shift = is_gaussian ? 0 : 1;
+  float *score = malloc((size_t)(n + 1) * sizeof *score);
+  int ready = score && sparse_support_open(&support, n + 1);
+  for (int64_t i = 0; i < n; i++)
+    out[i] = ready ? 0 : NAN;
+  if (ready) {
+    for (int64_t i = 0; i < n; i++)
+      score[i] = in[i] * factor + shift;
+    score[n] = shift;
+    sparse_support_f32(&support, score, n + 1, &p->pack);
+    for (int64_t i = 0; i < support.count && support.key[i] < n; i++)
+      out[support.key[i]] = (float)support.weight[i];
+    sparse_support_close(&support);
+  }
+  free(score);
+}
+
+/* ---- phases of rotary embedding -------------------------------------------------------------- */
+
+enum { POSITIONS = 1 << 20 };
+
+typedef struct {
+  problem_rotary *rotary;
+  int64_t pair;
+} phases;
+
+static void close_phases(void *context) {
+  phases *p = context;
+  if (p) problem_rotary_close(p->rotary);
+  free(p);
+}
+
+static attest_status open_phases(void **context, const sweep_function *f, attest_error *error) {
+  phases *p = *context = calloc(1, sizeof *p);
+  if (!p) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  p->pair = f->pair;
+  return problem_rotary_open(&p->rotary, &f->rope->values, f->d, POSITIONS, error);
+}
+
+static void fill_phases(float *out, const float *in, int64_t n, const phases *p, int is_sine) {
+  for (int64_t i = 0; i < n; i++) {
+    double cosine[2], sine[2];
+    out[i] = NAN;
+    if (!(in[i] >= 0 && in[i] < POSITIONS && in[i] == floorf(in[i]))) continue;
+    problem_rotary_phase(cosine, sine, p->rotary, (int64_t)in[i], p->pair);
+    out[i] = (float)(is_sine ? sine[0] : cosine[0]);
+  }
+}
+
+static void run_rope_cos(float *out, const float *in, int64_t n, const void *context) {
+  fill_phases(out, in, n, context, 0);
+}
+
+static void run_rope_sin(float *out, const float *in, int64_t n, const void *context) {
+  fill_phases(out, in, n, context, 1);
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+#define EVERYWHERE .least = -INFINITY, .most = INFINITY, .flush_below = NAN
+#define TAYLOR(degree, promise)                                                                    \
+  {                                                                                                \
+    .name = "taylor_weigh_f32", .reference = "taylor" #degree, .run = run_taylor,                  \
+    .open = open_taylor, .close = close_taylor, EVERYWHERE, .bound = promise                       \
+  }
+#define PROFILE(reference_, promise)                                                               \
+  {                                                                                                \
+    .name = "sparse_support_f32", .reference = reference_, .run = run_profile,                     \
+    .open = open_profile, .close = close_profile, .least = 0, .most = FLT_MAX, .flush_below = NAN, \
+    .bound = promise                                                                               \
+  }
+#define PHASES(reference_, run_)                                                                   \
+  {                                                                                                \
+    .name = "problem_rotary_phase", .reference = reference_, .run = run_, .open = open_phases,     \
+    .close = close_phases, .least = 0, .most = POSITIONS - 1, .flush_below = NAN, .integers = 1,   \
+    .bound = "ulp<=0.5001"                                                                         \
+  }
+
 static const sweep_kernel kernels[] = {
-    {.name = "exp32",
+    {.name = "exp32_array",
      .reference = "exp",
      .run = run_exp,
      .least = -INFINITY,
      .most = EXP32_MAX,
      .flush_below = EXP32_MIN,
      .bound = "rel<=1.5/16777216"},
-    {.name = "tanh32",
+    {.name = "tanh32_array",
      .reference = "tanh",
      .run = run_tanh,
-     .least = -INFINITY,
-     .most = INFINITY,
-     .flush_below = NAN,
+     EVERYWHERE,
      .bound = "rel<=12/16777216"},
     {.name = "log64",
      .reference = "log",
@@ -44,6 +192,21 @@ static const sweep_kernel kernels[] = {
      .most = FLT_MAX,
      .flush_below = NAN,
      .bound = "ulp<=0.5001"},
+    TAYLOR(0, "ulp<=0"),
+    TAYLOR(1, "ulp<=0.5"),
+    TAYLOR(2, "ulp<=8"),
+    TAYLOR(3, "ulp<=268435456"),
+    TAYLOR(4, "ulp<=64"),
+    TAYLOR(5, "ulp<=268435456"),
+    TAYLOR(6, "ulp<=512"),
+    TAYLOR(7, "ulp<=268435456"),
+    TAYLOR(8, "ulp<=4096"),
+    PROFILE("epanechnikov", "ulp<=0.5"),
+    PROFILE("biweight", "ulp<=4"),
+    PROFILE("triweight", "ulp<=4"),
+    PROFILE("gaussian", "ulp<=0.5001"),
+    PHASES("rope-cos", run_rope_cos),
+    PHASES("rope-sin", run_rope_sin),
 };
 enum { KERNELS = sizeof kernels / sizeof *kernels };
 

@@ -82,10 +82,23 @@ static attest_status take_stored(void *context, const sweep_record *record, atte
   return ATTEST_OK;
 }
 
+/* SHA-256 of the results at 4,096 inputs all over the range of float32: another build of the suite
+ * may have other kernels. */
+static void fingerprint(char hex[65], sweep_worker *w) {
+  enum { INPUTS = 4096 };
+  attest_error error;
+  ISA_DISPATCH(sweep_inputs)(w->in, 12345, (uint32_t)(SWEEP_KEYS / INPUTS), INPUTS);
+  sweep_worker_call(w, w->out, w->in, INPUTS, &error); /* the suite's own: never fails */
+  for (int i = 0; i < INPUTS; i++)
+    if (w->out[i] != w->out[i]) w->out[i] = NAN; /* of one pattern */
+  tensor_sha256(hex, w->out, INPUTS * sizeof *w->out);
+}
+
 /* What a ledger must agree with. The instruction set is no part of it: records do not depend on it.
  */
-static char *identity(const sweep_request *q) {
-  char *text = NULL;
+static char *identity(const run *r) {
+  const sweep_request *q = r->request;
+  char *text = NULL, own[65] = "";
   const sweep_function *f = &q->function;
   char rope[160] = "";
   if (f->rope) {
@@ -94,11 +107,12 @@ static char *identity(const sweep_request *q) {
              f->rope->values.rope_base.root ? "^(1/2)" : "", (long long)f->d, (long long)f->pair);
     flint_free(base);
   }
+  if (!q->foreign) fingerprint(own, &r->workers[0]);
   if (asprintf(&text,
                "ledger=1\nversion=%s\nfunction=%s%s\nsubject=%s\nsha256=%s\nfrom=%a\nto=%a\n"
                "shard=%d/%d\n",
-               ATTEST_VERSION, f->reference->name, rope, q->foreign ? q->subject : "own",
-               q->library_sha256 ? q->library_sha256 : "none", (double)sweep_float(q->first),
+               ATTEST_VERSION, f->reference->name, rope, sweep_subject_name(q),
+               q->foreign ? q->library_sha256 : own, (double)sweep_float(q->first),
                (double)sweep_float(q->last), q->shard, q->shards) < 0)
     return NULL;
   return text;
@@ -106,7 +120,7 @@ static char *identity(const sweep_request *q) {
 
 static attest_status read_ledgers(run *r, attest_error *error) {
   const sweep_request *q = r->request;
-  char *text = identity(q);
+  char *text = identity(r);
   attest_status status = text ? ATTEST_OK : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   for (size_t i = 0; i < q->merge_count && !status; i++) {
     sweep_ledger *shard;
@@ -173,7 +187,10 @@ static void one_block(run *r, sweep_worker *w, size_t i) {
   int failed = sweep_block(&record, w, first, n, &error);
 #pragma omp critical(sweep_keep)
   {
-    if (failed < 0) {
+    if (failed < 0 && error.status == ATTEST_ERR_INTERRUPT) {
+      r->result->interrupted = 1;
+      atomic_store(&r->stopped, 1);
+    } else if (failed < 0) {
       fail_run(r, error.status, &error);
     } else if (failed) {
       r->result->failed = 1;

@@ -220,7 +220,7 @@ int sweep_specials(sweep_result *result, sweep_worker *w, attest_error *error) {
   if (!result->special_count) return 0;
   int failed = sweep_worker_call(w, w->out, w->in, (int64_t)result->special_count, error);
   for (size_t i = 0; i < result->special_count && !failed; i++) {
-    result->specials[i].got = tensor_float_bits(w->out[i]);
+    result->specials[i].got = sweep_result_bits(w->out[i]);
     fill(&result->specials[i], w);
   }
   qsort(result->specials, result->special_count, sizeof *result->specials, by_key);

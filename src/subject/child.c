@@ -17,22 +17,27 @@
 
 enum { POLL_MILLISECONDS = 5, KEPT_DESCRIPTOR = 3 };
 
-/* Those that run now: when one ends, the others are no orphans of it. */
+/* Those that run now: when one ends, the others are no orphans of it. Each may be waited for by a
+ * thread of its own. */
 static subject_child *running;
 
 static int is_running(pid_t pid) {
-  if (watcher_is(pid)) return 1;
+  int found = watcher_is(pid);
+#pragma omp critical(subject_children)
   for (const subject_child *c = running; c; c = c->next)
-    if (c->pid == pid) return 1;
-  return 0;
+    found |= c->pid == pid;
+  return found;
 }
 
 /* Ends all that came from the child, which is reaped already or still to be. */
 static void end_processes(const subject_child *child) {
-  subject_child **c = &running;
-  while (*c && *c != child)
-    c = &(*c)->next;
-  if (*c) *c = child->next;
+#pragma omp critical(subject_children)
+  {
+    subject_child **c = &running;
+    while (*c && *c != child)
+      c = &(*c)->next;
+    if (*c) *c = child->next;
+  }
   processes_kill(child->pid, is_running);
   watcher_note(FORGET_CHILD, child->pid, NULL);
 }
@@ -121,8 +126,11 @@ attest_status child_start(subject_child *child, char *const argv[], int keep, in
   child->in = in[1];
   child->out = out[0];
   child->err = err[0];
-  child->next = running;
-  running = child;
+#pragma omp critical(subject_children)
+  {
+    child->next = running;
+    running = child;
+  }
   return ATTEST_OK;
 }
 

@@ -101,6 +101,11 @@ attest_status taylor_plan_open_taylor(taylor_plan **plan, int64_t d, int64_t dv,
                                       attest_error *error);
 void taylor_plan_close(taylor_plan *plan);
 
+/* w[i] <- the polynomial of the score w[i], as the direct form weighs keys; n a multiple of
+ * TAYLOR_LANES. */
+ISA_DECLARE(void, taylor_weigh_f32, (float *w, int64_t n, const taylor_plan *plan));
+ISA_DECLARE(void, taylor_weigh_f64, (double *w, int64_t n, const taylor_plan *plan));
+
 /* ---- blocks of keys, states, rows --------------------------------------------------------------
  */
 

@@ -194,6 +194,10 @@ ISA_INLINE void NAME(weigh)(REAL *w, int64_t n, const taylor_plan *plan) {
   }
 }
 
+void ISA(NAME(taylor_weigh))(REAL *w, int64_t n, const taylor_plan *plan) {
+  NAME(weigh)(w, n, plan);
+}
+
 /* Decay, and zeros where row r does not see key `key`. */
 static void NAME(finish)(NAME(taylor_rows) * work, const taylor_plan *plan, REAL *w, int64_t key,
                          const attest_tensor *mask, int64_t row) {

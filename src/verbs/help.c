@@ -133,6 +133,7 @@ int verb_dispatch(int argc, char **argv) {
     printf("attest %s\n", ATTEST_VERSION);
     return EXIT_HOLDS;
   }
+  if (!strcmp(argv[1], "function-worker")) return verb_function_worker(argc - 1, argv + 1);
   if (!strcmp(argv[1], "subject-worker")) return verb_subject_worker(argc - 1, argv + 1);
   if (!strcmp(argv[1], "subject-watcher")) return verb_subject_watcher(argc - 1);
   for (size_t i = 0; i < verb_count; i++)

@@ -31,6 +31,9 @@ size_t verb_claim_files(glob_t *found, const char *folder);
 /* ---- --library and --exec (subject.c) ---- */
 
 int verb_has_subject(const verb_options *options);
+/* --timeout and --memory. */
+attest_status verb_subject_limits(subject_limits *limits, const verb_options *options,
+                                  attest_error *error);
 /* Runs the subject on the resolved problem and makes what it returns its outputs. `result` is to be
  * cleared after the problem is freed; *name is how verdict lines call it. */
 attest_status verb_subject_run(subject_result *result, const char **name, attest_problem *problem,

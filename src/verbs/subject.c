@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../subject/function.h"
 #include "../subject/watcher.h"
 #include "internal.h"
 #include "verbs.h"
@@ -13,7 +14,7 @@ int verb_has_subject(const verb_options *options) {
 
 /* ---- flags ---- */
 
-static attest_status parse_limits(subject_limits *limits, const verb_options *options,
+attest_status verb_subject_limits(subject_limits *limits, const verb_options *options,
                                   attest_error *error) {
   const char *timeout = verb_option(options, "timeout"), *memory = verb_option(options, "memory");
   *limits = (subject_limits){60, subject_default_memory(), &verb_interrupted};
@@ -82,7 +83,7 @@ attest_status verb_subject_run(subject_result *result, const char **name, attest
       return attest_fail(error, ATTEST_ERR_INPUT,
                          "--%s is a stored output and --%s computes one: give one of them",
                          problem_output_names[i], library ? "library" : "exec");
-  attest_status status = parse_limits(&limits, options, error);
+  attest_status status = verb_subject_limits(&limits, options, error);
   if (!status) status = parse_outputs(&wanted, options, error);
   if (!status) status = parse_dtype(&dtype, options, problem, error);
   for (int i = 0; i < OUTPUT_COUNT && !status; i++)
@@ -117,4 +118,9 @@ int verb_subject_watcher(int argc) {
   if (argc != 1 || subject_watcher())
     return verb_usage_error("subject-watcher is for attest itself");
   return EXIT_HOLDS;
+}
+
+int verb_function_worker(int argc, char **argv) {
+  if (argc != 4) return verb_usage_error("function-worker is for attest itself");
+  return subject_function_worker(argv[1], argv[2], argv[3]);
 }

@@ -8,15 +8,25 @@
 
 #include "../certify/sweep_order.h"
 #include "../report/sweep.h"
+#include "../subject/function.h"
 #include "internal.h"
 #include "verbs.h"
 
 static const verb_flag flags[] = {
+    {"library", "F:SYMBOL", 0,
+     "the function under test, instead of the suite's own: ./my.so:my_expf, libm:expf, "
+     "libmvec:expf; it runs in processes of its own"},
+    {"abi", "scalar|array", 0,
+     "how it is called (attest.h): float f(float), the default, or void f(float *out, const float "
+     "*in, size_t n)"},
     {"bound", "MEASURE<=X", 1,
      "what must hold: ulp, abs or rel; repeats (default: what the suite's own function promises, "
      "ulp<=1 for others)"},
     {"from", "X", 0, "the least input (default: all inputs, NaNs too)"},
     {"to", "X", 0, "the largest input"},
+    {"rope-base", "B", 0, "of rope-cos and rope-sin (default 10000)"},
+    {"d", "D", 0, "their components (default 128)"},
+    {"pair", "M", 0, "the pair of components, from 0 (default 1)"},
     {"resume", "FILE", 0,
      "keep finished blocks in this ledger, and take up those that it holds already"},
     {"shard", "I/N", 0,
@@ -25,15 +35,20 @@ static const verb_flag flags[] = {
     {"seed", "S", 0, "of the inputs at which MPFR is asked again (default 1)"},
     {"json", "FILE", 0, "write the certificate"},
     {"quiet", NULL, 0, "only the verdict line"},
+    {"timeout", "T", 0, "seconds for 65,536 inputs (default 60)"},
+    {"memory", "SIZE", 0, "of a process of --library (default: four fifths of what is free)"},
     {"threads", "N", 0, "worker threads (default: all processors)"},
 };
 
 static const verb_definition definition = {
-    .usage = "attest sweep FUNCTION [flags]",
+    .usage = "attest sweep FUNCTION [--library F:SYMBOL] [flags]",
     .summary = "Compares a float32 function with the exact one on every float32, or on all of a\n"
                "range: the exact largest error with its input, histograms, misrounded results,\n"
                "order and sign, special values.",
-    .example = "  attest sweep exp --bound ulp<=1.5",
+    .example =
+        "  attest sweep exp\n"
+        "  attest sweep tanh --library ./my.so:my_tanhf --bound 'ulp<=2' --resume tanh.ledger\n"
+        "  attest sweep log --library libm:logf --from 1 --to 2",
     .flags = flags,
     .flag_count = sizeof flags / sizeof *flags,
     .accepts = 0,
@@ -71,6 +86,7 @@ static int parse_end(uint32_t *key, const verb_options *options, const char *nam
   problem_real_init(&number);
   int bad = problem_real_parse(&number, text) || number.root;
   float x = (float)strtod(text, NULL);
+  if (number.sign < 0) fmpq_neg(number.value, number.value);
   if (!bad) {
     while (!is_beyond(x, number.value, sign))
       x = nextafterf(x, (float)sign * INFINITY);
@@ -154,15 +170,78 @@ static int parse_numbers(sweep_request *q, const verb_options *options) {
   return status;
 }
 
-static int parse_function(sweep_request *q, const verb_options *options) {
+/* rope-cos and rope-sin: the problem that holds the base; free it. */
+static int parse_rope(sweep_request *q, attest_problem **rope, const verb_options *options) {
+  const char *base = verb_option(options, "rope-base");
+  attest_error error;
+  long d = 128, pair = 1;
+  const char *text = verb_option(options, "pair");
+  int is_rope = !strncmp(options->operands[0], "rope-", 5);
+  if (!is_rope && (base || text || verb_option(options, "d")))
+    return verb_usage_error("--rope-base, --d and --pair are for rope-cos and rope-sin");
+  if (!is_rope) return 0;
+  if (verb_option_count(&d, options, "d", 128)) return EXIT_TROUBLE;
+  if (text && strcmp(text, "0") && verb_option_count(&pair, options, "pair", 1))
+    return EXIT_TROUBLE;
+  if (text && !strcmp(text, "0")) pair = 0;
+  if (d % 2 || pair >= d / 2 || d > 65536)
+    return verb_usage_error("--d %ld --pair %ld: D is even, at most 65536, and M below D/2", d,
+                            pair);
+  *rope = attest_problem_new("rope-softmax", &error);
+  if (!*rope || (base && attest_problem_set(*rope, "rope-base", base, &error)))
+    return verb_trouble(&error);
+  q->function.rope = *rope;
+  q->function.d = d;
+  q->function.pair = pair;
+  return 0;
+}
+
+static int parse_function(sweep_request *q, attest_problem **rope, const verb_options *options) {
   const char *name = options->operands[0];
   q->function.reference = sweep_reference_find(name);
   if (!q->function.reference)
     return verb_usage_error("unknown function %s: attest sweep --help lists the functions", name);
-  if (!q->foreign && !sweep_kernel_bound(&q->function))
+  if (!verb_option(options, "library") && !sweep_kernel_bound(&q->function))
     return verb_usage_error("the suite has no float32 function %s of its own: name one to compare "
                             "with it (--library FILE:SYMBOL)",
                             name);
+  return parse_rope(q, rope, options);
+}
+
+/* ---- --library ---- */
+
+/* A foreign function and what its failures are called. */
+typedef struct {
+  subject_function *function;
+  sweep_foreign foreign;
+} library;
+
+static int call(void *context, int worker, float *out, const float *in, int64_t n,
+                sweep_failure *failure, attest_error *error) {
+  subject_result result;
+  int failed = subject_function_call(context, worker, out, in, n, &result, error);
+  if (failed > 0) {
+    snprintf(failure->reason, sizeof failure->reason, "%s", result.reason);
+    snprintf(failure->detail, sizeof failure->detail, "%s", result.detail);
+  }
+  return failed;
+}
+
+/* Merged ledgers need one worker, for the few blocks that are called again. */
+static int open_library(sweep_request *q, library *l, const verb_options *options) {
+  const char *spec = verb_option(options, "library"), *abi = verb_option(options, "abi");
+  subject_limits limits;
+  attest_error error;
+  if (!spec && abi) return verb_usage_error("--abi says how a --library is called");
+  if (!spec) return 0;
+  if (verb_subject_limits(&limits, options, &error)) return verb_trouble(&error);
+  if (q->merge_count) q->threads = 1;
+  if (subject_function_open(&l->function, spec, abi, q->threads, SWEEP_BLOCK, &limits, &error))
+    return verb_trouble(&error);
+  l->foreign = (sweep_foreign){call, l->function};
+  q->foreign = &l->foreign;
+  q->subject = subject_function_name(l->function);
+  q->library_sha256 = subject_function_sha256(l->function);
   return 0;
 }
 
@@ -205,23 +284,39 @@ static int run(sweep_request *q, const verb_options *options) {
   return code;
 }
 
+/* The end of the help. */
+static void print_functions(void) {
+  printf("\nfunctions (*: the suite has one of its own, which is swept without --library):\n");
+  for (size_t i = 0; sweep_function_name(i); i++) {
+    char row[40];
+    snprintf(row, sizeof row, "%s%s", sweep_function_name(i), sweep_function_is_own(i) ? " *" : "");
+    verb_help_row(row, sweep_function_formula(i));
+  }
+}
+
 int verb_sweep(int argc, char **argv) {
   verb_options options;
   sweep_request q = {0};
   certify_bounds bounds = {0, NULL};
   const char **merge = NULL;
+  attest_problem *rope = NULL;
+  library l = {0};
   int status = verb_options_parse(&options, &definition, argc, argv);
+  if (status == EXIT_HOLDS) print_functions();
   if (status >= 0) return status;
-  status = parse_function(&q, &options);
+  status = parse_function(&q, &rope, &options);
   if (!status) status = parse_range(&q, &options);
   if (!status) status = parse_shard(&q, &options);
   if (!status) status = parse_ledgers(&q, &merge, &options);
   if (!status) status = parse_numbers(&q, &options);
-  if (!status) status = parse_bounds(&bounds, &q, &options);
   if (!status) status = verb_can_report(&options);
+  if (!status) status = open_library(&q, &l, &options);
+  if (!status) status = parse_bounds(&bounds, &q, &options);
   q.bounds = &bounds;
   if (!status) status = run(&q, &options);
+  subject_function_close(l.function);
   certify_bounds_clear(&bounds);
+  attest_problem_free(rope);
   free(merge);
   verb_options_clear(&options);
   return status;

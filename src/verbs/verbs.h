@@ -24,8 +24,9 @@ int verb_kernels(int argc, char **argv);
 int verb_bench(int argc, char **argv);
 int verb_selftest(int argc, char **argv);
 
-/* The process that calls a library under test: started by check and certify only. */
+/* The processes that call a library under test: started by check, certify and sweep only. */
 int verb_subject_worker(int argc, char **argv);
+int verb_function_worker(int argc, char **argv);
 /* The process that cleans up after them when attest is killed. */
 int verb_subject_watcher(int argc);
 

@@ -3,20 +3,22 @@
 """attest sweep: verdicts, ledgers, shards, messages."""
 import json
 import os
+import random
 import signal
+import sqlite3
 import subprocess
 import time
 
-from attest_command import ATTEST, done, expect, path, run
+from attest_command import ATTEST, SEED, done, expect, path, run
 
-RANGE = ["--from", "0x1p-3", "--to", "8"]
+RANGE = ["--from", "1", "--to", "1.5"]  # 65 blocks
 
 
 def sweep(*arguments, **settings):
     """(exit status, facts of the verdict line, output, errors)"""
     status, out, err = run("sweep", *arguments, **settings)
     words = out.split("\n", 1)[0].split()
-    return status, dict(w.split("=", 1) for w in words[1:]), out, err
+    return status, dict(w.split("=", 1) for w in words if "=" in w), out, err
 
 
 def document(*arguments):
@@ -41,18 +43,45 @@ def verdicts():
     expect("one bound of two that fails refutes", status == 1 and facts["bound"].count(";") == 1, facts)
 
 
+def blocks(ledger):
+    """The number of blocks that are on disk."""
+    try:
+        with sqlite3.connect(f"file:{ledger}?mode=ro", uri=True, timeout=0) as db:
+            return db.execute("SELECT count(*) FROM block").fetchone()[0]
+    except sqlite3.OperationalError:  # locked by the run, or not there yet
+        return 0
+
+
+def killed():
+    """A function that takes its time, killed at random moments."""
+    slow = [*RANGE, "--library", "./lib.so:slow", "--abi", "array", "--bound", "ulp<=2", "--threads", "1"]
+    whole = document("exp", *slow)
+    ledger = path("killed")
+    kept = [0]
+    generator = random.Random(SEED)
+    for _ in range(3):
+        process = subprocess.Popen([ATTEST, "sweep", "exp", *slow, "--quiet", "--resume", ledger], cwd=path(""),
+                                   stdout=subprocess.DEVNULL)
+        while process.poll() is None and blocks(ledger) == kept[-1]:
+            time.sleep(0.01)
+        time.sleep(generator.random())
+        process.send_signal(signal.SIGKILL)
+        process.wait()
+        kept.append(blocks(ledger))
+    expect("a ledger that is killed keeps what it had", kept == sorted(kept) and 0 < kept[-1], kept)
+    file = path("resumed.json")
+    run("sweep", "exp", *slow, "--resume", ledger, "--json", file)
+    d = json.load(open(file))
+    expect("what is in it is not done again", d["timing"]["resumed"] >= 65536 * (kept[-1] - 1), d["timing"])
+    expect("killed and resumed, the certificate is the same", {k: d[k] for k in whole[1]} == whole[1])
+
+
 def ledgers():
     whole = document("exp", *RANGE)
     ledger = path("ledger")
-    for moment in (0.3, 0.9, 0.1):
-        process = subprocess.Popen([ATTEST, "sweep", "exp", *RANGE, "--quiet", "--threads", "1", "--resume", ledger],
-                                   stdout=subprocess.DEVNULL)
-        time.sleep(moment)
-        process.send_signal(signal.SIGKILL)
-        process.wait()
-    expect("killed and resumed, the certificate is the same", document("exp", *RANGE, "--resume", ledger) == whole)
-    expect("... and again from the full ledger", document("exp", *RANGE, "--resume", ledger) == whole)
-    status, _, out, err = sweep("exp", "--from", "0x1p-3", "--to", "9", "--resume", ledger)
+    document("exp", *RANGE, "--resume", ledger)
+    expect("from a full ledger the certificate is the same", document("exp", *RANGE, "--resume", ledger) == whole)
+    status, _, out, err = sweep("exp", "--from", "1", "--to", "1.75", "--resume", ledger)
     expect("the ledger of another range exits 2 and is named", status == 2 and ledger in err and "to=" in err, err)
     status, _, out, err = sweep("tanh", *RANGE, "--resume", ledger)
     expect("the ledger of another function exits 2", status == 2 and "function=" in err, err)
@@ -64,6 +93,91 @@ def ledgers():
     expect("shards merge to the same certificate, byte for byte", merged == whole, merged[3])
     status, _, out, err = sweep("exp", *RANGE, "--merge", shards[0], "--merge", shards[1])
     expect("a shard that is missing exits 2", status == 2 and "lack" in err, err)
+
+
+LIBRARY = """
+#include <math.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+static float expo(float x) { double t = 1; for (int k = 24; k; k--) t = 1 + t * x / k; return (float)t; }
+float good(float x) { return expo(x); }
+void array(float *out, const float *in, size_t n) { for (size_t i = 0; i < n; i++) out[i] = expo(in[i]); }
+void past(float *out, const float *in, size_t n) { for (size_t i = 0; i < n + 64; i++) out[i] = expo(in[i]); }
+void lazy(float *out, const float *in, size_t n) { out[0] = expo(in[0]); }
+float crash(float x) { return x == 0.7f ? *(volatile float *)16 : expo(x); }
+float leave(float x) { if (x == 0.7f) exit(0); return expo(x); }
+float hang(float x) { while (x == 0.7f) ; return expo(x); }
+float chatty(float x) { if (x == 0.7f) puts("0"); return expo(x); }
+void slow(float *out, const float *in, size_t n) { usleep(50000); for (size_t i = 0; i < n; i++) out[i] = expf(in[i]); }
+static unsigned state;
+float fickle(float x) { state = state * 1664525u + 1013904223u; return expo(x) * (1 + (state >> 31) * 0x1p-23f); }
+void rounding(float *out, const float *in, size_t n) { array(out, in, n); __asm__("ldmxcsr %0" : : "m"((unsigned){0x3f80})); }
+"""
+
+
+def libraries():
+    with open(path("lib.c"), "w") as f:
+        f.write(LIBRARY)
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", path("lib.so"), path("lib.c"), "-lm"], check=True)
+    near = ["--from", "0.69", "--to", "0.71"]
+
+    def one(symbol, *arguments):
+        return sweep("exp", "--library", f"./lib.so:{symbol}", *near, "--quiet", *arguments)
+
+    status, facts, out, err = one("good")
+    expect("a function of a library is certified", status == 0 and facts["subject"] == "./lib.so:good" and
+           facts["bound"] == "ulp<=1", out + err)
+    same = facts.copy()
+    status, facts, out, err = one("array", "--abi", "array")
+    same["subject"] = facts.get("subject")
+    expect("an array function gives the same figures", status == 0 and facts == same, out + err)
+    for symbol, flags, reason, word in (
+            ("crash", [], "crash(SIGSEGV)", "0x1.666666p-1"), ("leave", [], "exited", "0x1.666666p-1"),
+            ("hang", ["--timeout", "1"], "timeout", "0x1.666666p-1"), ("past", ["--abi", "array"], "crash(SIGSEGV)", ".."),
+            ("fickle", ["--bound", "ulp<=4"], "not-deterministic", "again"), ("rounding", ["--abi", "array"], "environment", "changed")):
+        status, facts, out, err = one(symbol, *flags)
+        expect(f"{symbol} is refuted with a reason", status == 1 and facts.get("reason") == reason and word in err, out + err)
+    status, facts, out, err = one("lazy", "--abi", "array")
+    expect("what is not written is refuted", status == 1 and facts["ulp"] == "inf", out + err)
+    status, facts, out, err = one("chatty")
+    expect("what a function prints answers nothing", status == 0, out + err)
+    status, facts, out, err = sweep("sin", "--library", "libm:sinf", "--from", "3", "--to", "3.2", "--quiet")
+    expect("libm by name", status == 0 and facts["subject"] == "libm:sinf", out + err)
+    status, facts, out, err = sweep("sin", "--library", "libmvec:sinf", "--from", "3", "--to", "3.2", "--quiet", "--bound", "ulp<=4")
+    expect("libmvec by name, with the variant that was called", status == 0 and "_ZGV" in facts["subject"], out + err)
+    status, facts, out, err = sweep("sin", "--library", "libmvec:_ZGVbN4v_sinf", "--from", "3", "--to", "3.2", "--quiet", "--bound", "ulp<=4")
+    expect("... and one variant", status == 0, out + err)
+    ledger = path("library.ledger")
+    one("good", "--resume", ledger)
+    with open(path("lib.c"), "a") as f:
+        f.write("float more(float x) { return x; }\n")
+    subprocess.run(["gcc", "-O2", "-shared", "-fPIC", "-o", path("lib.so"), path("lib.c"), "-lm"], check=True)
+    status, facts, out, err = one("good", "--resume", ledger)
+    expect("the ledger of another build of a library exits 2", status == 2 and "sha256=" in err, err)
+    for arguments, word in ((["./lib.so:none"], "none"), (["./none.so:f"], "none.so"), (["lib.so"], "FILE:SYMBOL"),
+                            (["./lib.so:good", "--abi", "c"], "--abi")):
+        status, _, out, err = sweep("exp", "--library", *arguments)
+        expect(f"--library {' '.join(arguments)} exits 2", status == 2 and word in err, err)
+
+
+def own():
+    """The suite's own functions keep what they promise on a part of their range."""
+    parts = {"exp": ("0x1p-3", "0x1p-1"), "tanh": ("0.25", "1"), "log": ("0.5", "2"), "gaussian": ("0.5", "2"),
+             "epanechnikov": ("0.25", "1.5"), "biweight": ("0.25", "1.5"), "triweight": ("0.25", "1.5")}
+    for name in parts:
+        start, end = parts[name]
+        status, facts, out, err = sweep(name, f"--from={start}", "--to", "0x1.02p+0" if float.fromhex(end) > 1.1 else end, "--quiet")
+        expect(f"the suite's {name}", status == 0, out + err)
+    for degree in range(9):
+        status, facts, out, err = sweep(f"taylor{degree}", "--from", "-1.62", "--to", "-1.59", "--quiet")
+        expect(f"the suite's Taylor weights of degree {degree}", status == 0 and facts["wrong-sign"] in ("0", "1"), out + err)
+    status, facts, out, err = sweep("rope-cos", "--from", "0", "--to", "65535", "--pair", "9", "--quiet")
+    expect("the suite's phases at 65,536 positions", status == 0 and facts["pair"] == "9" and
+           int(facts["elements"]) - int(facts["outside"]) == 65536, out + err)
+    status, _, out, err = sweep("--help")
+    expect("the help lists the functions", status == 0 and all(f"\n  {n}" in out for n in (*parts, "rope-cos", "taylor8", "sqrt")), out)
 
 
 def same_everywhere():
@@ -86,6 +200,9 @@ def errors():
 
 verdicts()
 ledgers()
+libraries()
+killed()
+own()
 same_everywhere()
 errors()
 done()
