@@ -23,7 +23,7 @@ void sweep_balls_close(sweep_balls *b) {
   arb_clear(b->t);
 }
 
-static void settle(sweep_element *e, double error) {
+void sweep_settle(sweep_element *e, double error) {
   for (int k = 0; k < PEAK_COUNT; k++)
     e->error[k] = (measure_interval){error, error};
   e->bin = sweep_bin(error);
@@ -74,7 +74,7 @@ static int try_precision(sweep_element *e, sweep_balls *b, float got, slong prec
   int kind = classify(&number, &known, b, got);
   if (kind < 0) return 0;
   if (kind == 0) {
-    settle(e, known);
+    sweep_settle(e, known);
     return 1;
   }
   for (int k = 0; k < PEAK_COUNT; k++) {
@@ -116,7 +116,7 @@ void sweep_ball_error(arb_t error, sweep_balls *b, const sweep_function *f, floa
 
 void sweep_prescribed(sweep_element *e, const sweep_segment *s, float got) {
   int agrees = s->value != s->value ? got != got : s->either_sign ? isinf(got) : got == s->value;
-  settle(e, agrees ? 0 : (double)INFINITY);
+  sweep_settle(e, agrees ? 0 : (double)INFINITY);
   e->misrounded = !agrees;
   e->wrong_sign = 0;
 }

@@ -150,6 +150,8 @@ int sweep_ball(sweep_element *e, sweep_balls *b, const sweep_function *f, float 
 /* One measure of it, enclosed to `bits` bits at least (or exactly), as a ball. */
 void sweep_ball_error(arb_t error, sweep_balls *b, const sweep_function *f, float x, float got,
                       sweep_peak_kind kind, slong bits);
+/* All errors are 0, or infinite. */
+void sweep_settle(sweep_element *e, double error);
 /* A result beside what is prescribed there. */
 void sweep_prescribed(sweep_element *e, const sweep_segment *s, float got);
 void sweep_record_element(sweep_record *r, const sweep_element *e, uint32_t key);
@@ -181,6 +183,8 @@ int sweep_worker_call(sweep_worker *w, float *out, const float *in, int64_t n, a
 /* The record of keys first .. first + n - 1 of one block; the same return values. */
 int sweep_block(sweep_record *record, sweep_worker *w, uint32_t first, int64_t n,
                 attest_error *error);
+/* A result that is NaN or infinite, where the double enclosure leaves no doubt about it: 1. */
+int sweep_settle_quickly(sweep_element *e, float got, double mid, double rad);
 /* The double enclosure at n <= SWEEP_BATCH inputs of one binade, in w->mid and w->rad. */
 void sweep_worker_enclose(sweep_worker *w, const float *x, int64_t n);
 sweep_segment sweep_worker_segment(const sweep_worker *w, uint32_t key);

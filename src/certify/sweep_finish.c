@@ -6,7 +6,7 @@
 
 /* Beyond these the largest error is left as the double enclosure has it: the error is then the
  * same, or nearly so, over wide ranges of inputs. */
-enum { BLOCKS_MAX = 64, CANDIDATES_MAX = 4096, TIE_BITS = 256, FIGURE_BITS = 40 };
+enum { BLOCKS_MAX = 512, CANDIDATES_MAX = 4096, TIE_BITS = 256, FIGURE_BITS = 40 };
 
 typedef struct {
   uint32_t key;
@@ -23,7 +23,9 @@ typedef struct {
 
 /* An upper bound of one measure; infinite where only balls can tell. */
 static double upper_bound(sweep_peak_kind kind, double got, double mid, double rad) {
-  if (!isfinite(got)) return INFINITY;
+  sweep_element e;
+  if (!isfinite(got))
+    return sweep_settle_quickly(&e, (float)got, mid, rad) ? e.error[kind].hi : INFINITY;
   switch (kind) {
   case PEAK_ABS:
     return measure_abs(got, mid, rad).hi;
@@ -206,7 +208,7 @@ static int call_one(float *got, sweep_worker *w, uint32_t key, attest_error *err
   return failed;
 }
 
-static int refine(sweep_error *e, sweep_worker *w, const search *s) {
+static void refine(sweep_error *e, sweep_worker *w, const search *s) {
   const candidate *best = &s->items[0];
   for (size_t i = 1; i < s->count; i++)
     if (is_larger(w, &s->items[i], best, s->kind)) best = &s->items[i];
@@ -217,7 +219,6 @@ static int refine(sweep_error *e, sweep_worker *w, const search *s) {
   e->key = best->key;
   e->is_refined = 1;
   describe_worst(e, w, best->got);
-  return 0;
 }
 
 static int largest_error(sweep_error *e, sweep_worker *w, const sweep_summary *blocks, size_t count,
@@ -233,8 +234,10 @@ static int largest_error(sweep_error *e, sweep_worker *w, const sweep_summary *b
     return -1;
   }
   int failed = gather(&s, w, blocks, count, error);
+  /* An input outside the visited segments may come first. */
+  if (s.first_only && s.count && s.items[0].key > p.key) s.count = 0;
   if (!failed && s.count && s.count <= CANDIDATES_MAX) {
-    failed = refine(e, w, &s);
+    refine(e, w, &s);
   } else if (!failed) {
     e->is_refined = p.lo == p.hi;
     failed = call_one(&got, w, e->key, error);

@@ -72,6 +72,20 @@ static attest_status set_identity(sweep_ledger *l, const char *identity, attest_
 
 /* ---- opening --------------------------------------------------------------------------------- */
 
+/* A database of something else is left as it is. */
+static attest_status refuse_others(sweep_ledger *l, attest_error *error) {
+  static const char query[] = "SELECT count(*) FROM sqlite_master WHERE type = 'table' AND name "
+                              "NOT IN ('sweep', 'block')";
+  sqlite3_stmt *s;
+  if (sqlite3_prepare_v2(l->db, query, -1, &s, NULL) != SQLITE_OK) return fail(l, error);
+  int code = sqlite3_step(s);
+  int others = code == SQLITE_ROW ? sqlite3_column_int(s, 0) : 0;
+  sqlite3_finalize(s);
+  if (code != SQLITE_ROW) return fail(l, error);
+  return others ? attest_fail(error, ATTEST_ERR_INPUT, "%s: no ledger of a sweep", l->path)
+                : ATTEST_OK;
+}
+
 /* The lock is taken by the first transaction and, being exclusive, kept. */
 static attest_status prepare(sweep_ledger *l, const char *identity, int read_only,
                              attest_error *error) {
@@ -85,6 +99,7 @@ static attest_status prepare(sweep_ledger *l, const char *identity, int read_onl
                      "PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = NORMAL;"
                      "BEGIN EXCLUSIVE;",
                      error);
+  if (!status) status = refuse_others(l, error);
   if (!status && !read_only) status = execute(l, tables, error);
   if (!status) status = stored_identity(&stored, l, error);
   if (!status && *stored) status = compare_identity(l, stored, identity, read_only, error);

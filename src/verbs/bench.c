@@ -10,11 +10,13 @@
 #include "internal.h"
 #include "verbs.h"
 
-static const char *const part_names[] = {"kernels", "softmax", "taylor", "toeplitz", "sparse"};
-enum { KERNELS, SOFTMAX, TAYLOR, TOEPLITZ, SPARSE, PARTS };
+static const char *const part_names[] = {"kernels",  "softmax", "taylor",
+                                         "toeplitz", "sparse",  "sweep"};
+enum { KERNELS, SOFTMAX, TAYLOR, TOEPLITZ, SPARSE, SWEEP, PARTS };
 
 static const verb_flag flags[] = {
-    {"kernel", "PART", 0, "only kernels, softmax, taylor, toeplitz or sparse (default: all)"},
+    {"kernel", "PART", 0,
+     "only kernels, softmax, taylor, toeplitz, sparse or sweep (default: all)"},
     {"quick", NULL, 0, "small sizes only: less than a minute"},
     {"threads", "N", 0, "threads where all are used (default: all)"},
     {"json", "FILE", 0, "also write the figures as JSON, for attest report OLD.json NEW.json"},
@@ -29,7 +31,8 @@ static const verb_definition definition = {
         "and with the terms of the backward error, the ball tier; whole causal heads through the\n"
         "certifier. taylor: prefill and decoding beside the softmax kernel. toeplitz: its forms "
         "and\n"
-        "the lengths at which they cross. sparse: sparse weights and sparse attention. At the "
+        "the lengths at which they cross. sparse: sparse weights and sparse attention.\n"
+        "sweep: a slice of all float32 inputs of exp, beside MPFR. At the "
         "end,\n"
         "what is wanted of all that and what was measured.",
     .example = "  attest bench --quick\n  attest bench --json now.json",
@@ -49,8 +52,10 @@ static attest_status run_part(bench_log *log, int part, int quick, int threads,
     return bench_taylor(log, quick, error);
   case TOEPLITZ:
     return bench_toeplitz(log, quick, error);
-  default:
+  case SPARSE:
     return bench_sparse(log, quick, error);
+  default:
+    return bench_sweep(log, quick, error);
   }
 }
 
@@ -80,8 +85,8 @@ int verb_bench(int argc, char **argv) {
   for (int i = 0; part && i < PARTS; i++)
     if (!strcmp(part, part_names[i])) only = i;
   if (!status && part && only < 0)
-    status = verb_usage_error("--kernel %s: kernels, softmax, taylor, toeplitz or sparse is wanted",
-                              part);
+    status = verb_usage_error(
+        "--kernel %s: kernels, softmax, taylor, toeplitz, sparse or sweep is wanted", part);
   if (!status && path) status = verb_can_report(&options);
   bench_log *log = status ? NULL : bench_log_open();
   if (!status) {

@@ -69,5 +69,7 @@ attest_status bench_taylor(bench_log *log, int quick, attest_error *error);
 attest_status bench_toeplitz(bench_log *log, int quick, attest_error *error);
 /* Sparse weights and sparse attention. */
 attest_status bench_sparse(bench_log *log, int quick, attest_error *error);
+/* A slice of the sweep of the exponential beside MPFR. */
+attest_status bench_sweep(bench_log *log, int quick, attest_error *error);
 
 #endif

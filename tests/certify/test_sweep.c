@@ -246,6 +246,24 @@ START_TEST(overflow_and_underflow_by_the_rules) {
 }
 END_TEST
 
+static float power8(float x) {
+  double y = 1;
+  for (int m = 8; m >= 1; m--)
+    y = y * (double)x / m + 1;
+  return (float)y;
+}
+
+/* Most inputs near the overflow of T_8 give infinity: neither they nor NaN take balls. */
+START_TEST(masses_of_infinities_are_decided_in_double) {
+  sweep_result r;
+  sweep_fixture_run(&r, "taylor8", power8, 246600, 246800, "ulp<=0.5000001");
+  ck_assert_int_eq(r.verdict, ATTEST_CERTIFIED);
+  ck_assert(r.total.bins[0] > 100 && r.total.balls < 50);
+  ck_assert(r.error[PEAK_ABS].is_refined && r.error[PEAK_ABS].hi < 0x1p103 * 1.001);
+  sweep_result_clear(&r);
+}
+END_TEST
+
 START_TEST(special_inputs_are_prescribed) {
   sweep_result r;
   sweep_fixture_run(&r, "log", logf, -0x1p-140f, 0x1p-149f, "ulp<=1");
@@ -336,6 +354,7 @@ void test_sweep(Suite *suite) {
   tcase_add_test(c, order_and_sign_are_counted);
   tcase_add_test(c, nan_and_infinity_are_infinite_errors);
   tcase_add_test(c, overflow_and_underflow_by_the_rules);
+  tcase_add_test(c, masses_of_infinities_are_decided_in_double);
   tcase_add_test(c, special_inputs_are_prescribed);
   tcase_add_test(c, keys_are_in_the_order_of_values);
   tcase_add_test(c, turning_points_lie_where_the_table_says);

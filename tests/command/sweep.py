@@ -73,6 +73,16 @@ def killed():
     run("sweep", "exp", *slow, "--resume", ledger, "--json", file)
     d = json.load(open(file))
     expect("what is in it is not done again", d["timing"]["resumed"] >= 65536 * (kept[-1] - 1), d["timing"])
+    one = subprocess.Popen([ATTEST, "sweep", "exp", *slow, "--quiet", "--resume", path("shared")], cwd=path(""),
+                           stdout=subprocess.PIPE, text=True)
+    time.sleep(1)
+    status, _, out, err = sweep("exp", *slow, "--resume", path("shared"))
+    expect("a second run on one ledger exits 2 and says why", status == 2 and "another run" in err, err)
+    one.send_signal(signal.SIGINT)
+    out = one.communicate()[0]
+    expect("Ctrl-C leaves an undecided sweep", one.returncode == 3 and out.startswith("UNDECIDED ") and
+           "reason=interrupted" in out, out)
+    expect("... that goes on", document("exp", *slow, "--resume", path("shared")) == whole)
     expect("killed and resumed, the certificate is the same", {k: d[k] for k in whole[1]} == whole[1])
 
 
@@ -85,6 +95,11 @@ def ledgers():
     expect("the ledger of another range exits 2 and is named", status == 2 and ledger in err and "to=" in err, err)
     status, _, out, err = sweep("tanh", *RANGE, "--resume", ledger)
     expect("the ledger of another function exits 2", status == 2 and "function=" in err, err)
+    with sqlite3.connect(path("other")) as db:
+        db.execute("CREATE TABLE things (x)")
+    for file in ("other", "lib.c"):
+        status, _, out, err = sweep("exp", *RANGE, "--resume", path(file))
+        expect(f"{file}, which is no ledger, exits 2", status == 2 and "no ledger" in err, err)
     shards = [path(f"shard{i}") for i in (1, 2, 3)]
     for i, file in enumerate(shards):
         status, facts, out, err = sweep("exp", *RANGE, "--shard", f"{i + 1}/3", "--resume", file)
@@ -199,9 +214,9 @@ def errors():
 
 
 verdicts()
-ledgers()
 libraries()
 killed()
+ledgers()
 own()
 same_everywhere()
 errors()
