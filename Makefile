@@ -82,6 +82,7 @@ MUTANT_OBJECTS = $(patsubst $(BUILD)/src/%,$(MUTANTS)/src/%,$(call mutated_stem,
 # ---- goals -----------------------------------------------------------------------------------
 .PHONY: all deps deps-clang deps-peers deps-proofs certify check unit command bench install uninstall
 .PHONY: proofs proofs-coqchk
+.PHONY: lint fuzz-minute faults audit
 .PHONY: fuzz format format-check clean help FORCE
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
@@ -267,8 +268,6 @@ uninstall: ## remove what install put there
 JOBS ?= $(shell nproc)
 TIDY_SOURCES = $(filter-out %_isa.c $(MUTANTS_MAIN),$(wildcard src/*.c src/*/*.c))
 CHECKER_FLAGS = -std=c11 -D_GNU_SOURCE -fopenmp
-VALGRIND_SUITES = exact softmax_reference taylor_exact reference sparse_cases positions round decimal
-AUDIT = lint valgrind coverage threads fuzz-minute faults oracle
 
 lint: ## clang-tidy and cppcheck, with .clang-tidy and .cppcheck
 	@echo "clang-tidy: $(words $(TIDY_SOURCES) $(ISA_SOURCES)) sources"
@@ -277,6 +276,16 @@ lint: ## clang-tidy and cppcheck, with .clang-tidy and .cppcheck
 	@echo "cppcheck"
 	@cppcheck --std=c11 --enable=warning,portability,performance --suppressions-list=.cppcheck --inline-suppr \
 	  -D_GNU_SOURCE -DATTEST_ISA=baseline -q -j $(JOBS) --error-exitcode=1 src
+
+fuzz-minute: ## fuzz every parser for a minute
+	@$(MAKE) --no-print-directory fuzz SECONDS=60
+
+faults: $(BUILD)/attest ## kill -9 at 100 random moments of certify, sweep and writing reports, and other faults
+	@ATTEST_FAULTS=100 TEST_TIMEOUT=1200 tests/command/run $(BUILD)/attest tests/command/faults.py
+
+audit: ## all of these: lint fuzz-minute faults
+	@for goal in lint fuzz-minute faults; do \
+	  echo "== make $$goal"; $(MAKE) --no-print-directory $$goal || exit 1; done
 
 # ---- housekeeping ----------------------------------------------------------------------------
 format: ## lay the sources out with clang-format
