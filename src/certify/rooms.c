@@ -27,8 +27,8 @@ static const struct {
     {&taylor_room, taylor_machine_parse},
     {&linear_room, taylor_machine_parse},
     {&rope_softmax_room, NULL},
-    {&rope_linear_room, NULL},
-    {&toeplitz_room, NULL},
+    {&rope_linear_room, toeplitz_machine_parse},
+    {&toeplitz_room, toeplitz_machine_parse},
 };
 static const size_t room_count = sizeof rooms / sizeof *rooms;
 

@@ -42,6 +42,7 @@ static int parse_field(room_machine *machine, const char *key, const char *value
   attest_dtype *format = strcmp(key, "products") == 0     ? &machine->products
                          : strcmp(key, "weights") == 0    ? &machine->weights
                          : strcmp(key, "accumulate") == 0 ? &machine->accumulate
+                         : strcmp(key, "phases") == 0     ? &machine->phases
                                                           : NULL;
   if (format) return tensor_dtype_parse(format, value) == 0 && tensor_dtype_format(*format);
   if (strcmp(key, "block") == 0) {
@@ -67,11 +68,11 @@ attest_status room_machine_parse(room_machine *machine, const char *text, attest
     char *value = strchr(field, '=');
     if (value) *value++ = 0;
     if (value && parse_field(machine, field, value)) continue;
-    attest_fail(
-        error, ATTEST_ERR_INPUT,
-        "--arithmetic: '%s%s%s' is not understood; write products=DTYPE, weights=DTYPE, "
-        "accumulate=DTYPE, block=KEYS (0: one chain) or exp=ERROR in unit roundoffs (or 2ulp)",
-        field, value ? "=" : "", value ? value : "");
+    attest_fail(error, ATTEST_ERR_INPUT,
+                "--arithmetic: '%s%s%s' is not understood; write products=DTYPE, weights=DTYPE, "
+                "accumulate=DTYPE, phases=DTYPE (rope-linear), block=KEYS (0: one chain) or "
+                "exp=ERROR in unit roundoffs (or 2ulp)",
+                field, value ? "=" : "", value ? value : "");
     free(copy);
     return ATTEST_ERR_INPUT;
   }

@@ -26,6 +26,7 @@ typedef struct {
                                 accumulated where accumulate has no more digits */
   attest_dtype weights;      /* format to which exponentials are rounded before they meet values */
   attest_dtype accumulate;   /* format in which p.v and the normaliser are accumulated */
+  attest_dtype phases;       /* rope-linear: format in which rotary angles, cos and sin are made */
   attest_dtype result;       /* format of the output */
   attest_dtype result_lse;   /* format of the log-sum-exp */
   attest_dtype result_state; /* format of the final state */

@@ -118,6 +118,8 @@ void toeplitz_enclose_rows(room_block *block, const void *work, unsigned want) {
         cells->theory[at] =
             ordinary ? rows_stored(block->machine, cells->x[at], cells->radius[at]) : 0;
     }
+    if (ordinary && (want & WANT_THEORY) && !block->machine->builtin)
+      rows_theory(cells->theory + first, &row, pack, block->machine, block->row + r);
   }
   free(value);
   rows_row_close(&row);

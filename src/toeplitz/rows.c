@@ -307,10 +307,9 @@ static void polynomial_weights(rows_row *row, row_sums *sums, const rows_pack *p
   }
 }
 
-/* Marks hidden keys by a negative size. */
-static void hide(rows_row *row, const rows_pack *pack, int64_t i, const row_sums *sums) {
+void rows_hide(rows_row *row, const rows_pack *pack, int64_t i, int64_t lo, int64_t hi) {
   const attest_tensor *mask = &pack->slice.mask;
-  for (int64_t j = sums->lo; mask->data && j < sums->hi; j++)
+  for (int64_t j = lo; mask->data && j < hi; j++)
     if (!tensor_int_at(mask, i * mask->stride[0] + j * mask->stride[1])) {
       row->size[j] = -1;
       row->weight[j] = 0;
@@ -380,7 +379,7 @@ void rows_row_compute(rows_row *row, const rows_pack *pack, int64_t i, int bound
   sums.tiny = tiny * fabs(pack->factor);
   row->reach = row->shift = 0;
   rows_scores(row->weight, row->size, pack, i, sums.lo, sums.hi);
-  hide(row, pack, i, &sums);
+  rows_hide(row, pack, i, sums.lo, sums.hi);
   static void (*const weigh[])(rows_row *, row_sums *, const rows_pack *, double,
                                int) = {exponential_weights, linear_weights, polynomial_weights};
   weigh[pack->weights](row, &sums, pack, tiny, bounds);

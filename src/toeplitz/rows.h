@@ -67,6 +67,12 @@ int rows_store(attest_tensor *out, rows_row *row, unsigned char *class, double *
 /* The direct kernel stores x^ rounded to the format of its result: radius of x^, and half a unit of
  * the format or of its subnormals. Infinite where it may overflow. (enclose.c) */
 double rows_stored(const room_machine *machine, double x, double radius);
+/* The a-priori bound of a declared machine for a row that rows_row_compute has computed with
+ * bounds, dv elements; the row is used as scratch. (bound.c) */
+void rows_theory(double *theory, rows_row *row, const rows_pack *pack, const room_machine *machine,
+                 int64_t i);
+/* Marks hidden keys by a negative size and a weight of 0. */
+void rows_hide(rows_row *row, const rows_pack *pack, int64_t i, int64_t lo, int64_t hi);
 #define ROWS_EMPTY_MESSAGE "a row sees no key and empty-row is error: choose zero or nan"
 
 /* ---- rows_isa.c: plain loops, the same bits on every instruction set ---- */

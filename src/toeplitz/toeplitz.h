@@ -41,5 +41,7 @@ void toeplitz_sensitivity(double *s_lo, double *s_hi, const double *x, const dou
 attest_status toeplitz_kernel(attest_tensor *out, attest_tensor *lse, const attest_problem *problem,
                               attest_error *error);
 room_machine toeplitz_machine(attest_dtype dtype);
+/* ---- bound.c ---- */
+attest_status toeplitz_machine_parse(room_machine *machine, const char *text, attest_error *error);
 
 #endif

@@ -263,6 +263,128 @@ START_TEST(polynomial_weights_that_add_up_to_zero_are_not_a_number) {
 }
 END_TEST
 
+/* ---- declared machine models ---- */
+
+/* cos and sin of position theta_m in float, the frequency rounded to so many bits. */
+static void float_phase(float *c, float *s, int64_t position, int64_t m, int64_t d, int bits) {
+  int e;
+  double theta = pow(10000, -2 * (double)m / (double)d), fraction = frexp(theta, &e);
+  float frequency = (float)ldexp(rint(ldexp(fraction, bits)), e - bits);
+  float angle = frequency * (float)position;
+  *c = (float)cos((double)angle);
+  *s = (float)sin((double)angle);
+}
+
+/* Scores in float: of rotated vectors, or q (W k). */
+static float float_score(const positions *p, int64_t i, int64_t j, int bits) {
+  int64_t d = p->problem->d, n = p->problem->nk;
+  const float *q = (const float *)p->memory[0] + i * d, *k = (const float *)p->memory[1] + j * d;
+  const double *w = p->memory[3];
+  float sum = 0;
+  for (int64_t a = 0; a < d; a++) {
+    float inner = 0;
+    if (w) {
+      for (int64_t b = 0; b < d; b++)
+        inner += (float)w[((i - j + n - 1) * d + a) * d + b] * k[b];
+      sum += q[a] * inner;
+    } else if (a % 2 == 0) {
+      float c, s, cj, sj;
+      float_phase(&c, &s, i, a / 2, d, bits);
+      float_phase(&cj, &sj, j, a / 2, d, bits);
+      sum += (q[a] * c - q[a + 1] * s) * (k[a] * cj - k[a + 1] * sj);
+      sum += (q[a] * s + q[a + 1] * c) * (k[a] * sj + k[a + 1] * cj);
+    }
+  }
+  return sum / 8;
+}
+
+static float float_weight(const positions *p, float s) {
+  if (p->memory[6]) {
+    float y = 0;
+    for (int64_t t = p->problem->input[INPUT_COEFFICIENTS].shape[0] - 1; t >= 0; t--)
+      y = y * s + (float)((double *)p->memory[6])[t];
+    return y;
+  }
+  return strcmp(p->problem->kernel->name, "toeplitz") ? s : expf(s);
+}
+
+static void float_kernel(positions *p, int bits) {
+  int64_t n = p->problem->nk;
+  float *out = p->memory[5];
+  const float *v = p->memory[2];
+  for (int64_t i = 0; i < n; i++) {
+    float total = 0, sum[DV] = {0};
+    for (int64_t j = 0; j < n; j++) {
+      float w = float_weight(p, float_score(p, i, j, bits));
+      total += w;
+      for (int c = 0; c < DV; c++)
+        sum[c] += w * v[j * DV + c];
+    }
+    for (int c = 0; c < DV; c++)
+      out[i * DV + c] = p->problem->values.normalize == NORMALIZE_SUM ? sum[c] / total : sum[c];
+  }
+}
+
+static attest_verdict model_verdict(const positions *p, const char *arithmetic) {
+  attest_error error;
+  certify_bounds list = {0, NULL};
+  certify_options options = {.name = "test"};
+  certify_case result;
+  room_machine machine;
+  ck_assert_int_eq(certify_machine_parse(&machine, p->problem->kernel->name, arithmetic, &error),
+                   ATTEST_OK);
+  certify_machine_returns(&machine, p->problem);
+  certify_subject subject = {.problem = p->problem, .bounds = &list, .machine = &machine};
+  ck_assert_int_eq(certify_bounds_add(&list, "theory", &error), ATTEST_OK);
+  ck_assert_int_eq(certify_run(&result, &subject, 1, &options, &error), ATTEST_OK);
+  attest_verdict verdict = certify_case_verdict(&result);
+  certify_case_clear(&result);
+  certify_bounds_clear(&list);
+  return verdict;
+}
+
+START_TEST(float_kernels_are_within_their_declared_model_and_rounder_phases_are_not) {
+  static const struct {
+    const char *kernel, *normalize;
+    int64_t coefficients;
+  } kinds[] = {{"toeplitz", NULL, 0},
+               {"toeplitz", NULL, 6},
+               {"rope-linear", "none", 0},
+               {"rope-linear", "sum", 5}};
+  for (size_t k = 0; k < sizeof kinds / sizeof *kinds; k++) {
+    uint64_t seed = tests_seed();
+    positions p;
+    positions_spec s = {
+        .kernel = kinds[k].kernel,
+        .heads_q = 1,
+        .heads_k = 1,
+        .nq = 120,
+        .nk = 120,
+        .d = 4,
+        .dv = DV,
+        .dtype = ATTEST_FLOAT32,
+        .params = {"scale", "1/8", kinds[k].normalize ? "normalize" : NULL, kinds[k].normalize},
+        .size = 1,
+        .weights = WEIGHTS_DENSE,
+        .coefficients = kinds[k].coefficients};
+    positions_open(&p, &s, &seed);
+    positions_run(&p, ATTEST_FLOAT32);
+    int rotary = p.problem->pairing == PAIRING_ROTARY;
+    float_kernel(&p, 24);
+    ck_assert_int_eq(model_verdict(&p, "products=float32"), ATTEST_CERTIFIED);
+    /* A model that is finer than the kernel is not met. */
+    ck_assert_int_eq(model_verdict(&p, "products=float64,weights=float64,accumulate=float64,"
+                                       "phases=float64"),
+                     ATTEST_REFUTED);
+    float_kernel(&p, 8);
+    ck_assert_int_eq(model_verdict(&p, "products=float32"),
+                     rotary ? ATTEST_REFUTED : ATTEST_CERTIFIED);
+    ck_assert_int_eq(model_verdict(&p, "products=float32,phases=bfloat16"), ATTEST_CERTIFIED);
+    positions_close(&p);
+  }
+}
+END_TEST
+
 void test_forms(Suite *suite) {
   TCase *tc = tcase_create("forms");
   tcase_set_timeout(tc, 60);
@@ -271,5 +393,6 @@ void test_forms(Suite *suite) {
   tcase_add_test(tc, outputs_that_are_wrong_in_one_place_break_the_bound_of_the_fft_form);
   tcase_add_test(tc, rows_that_are_computed_directly_are_counted_and_the_leak_is_reported);
   tcase_add_test(tc, polynomial_weights_that_add_up_to_zero_are_not_a_number);
+  tcase_add_test(tc, float_kernels_are_within_their_declared_model_and_rounder_phases_are_not);
   suite_add_tcase(suite, tc);
 }
