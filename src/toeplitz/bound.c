@@ -4,24 +4,22 @@
  * Derivation. u_P, u_W, u_A, u_O are the unit roundoffs of products, weights, accumulate, result;
  * t_j the absolute score, n the number of products of a form (at least 2 d: q W first, then k).
  * 1. Scores. Elements of q, k and W round once on their way in, a product rounds twice, scale
- * twice, a sum of n terms n times: |s^ - s| <= E_j = g(n + 8) t_j + (n + 4) tiny |f| (1 + |q| +
- * |k|),  g(m) = m u_P / (1 - m u_P), tiny the smallest positive number of products. Rotations: a
- * vector that is rotated in double, as the built-in kernel does, is off by sqrt(2) ROTARY_ROUNDING
- * relative to its pair, twice. A declared kernel makes its angles in the format `phases`, u_p:
- * frequency, product with the position p, cos and sin round once each, so that each of cos and sin
- * is off by at most a(p) = min(2, p (2 u_p + u_p^2)) + u_p     (theta <= 1; for bases below 1 times
- * base^-1), and a rotated pair by sqrt(2) a(p) of its norm: E_j grows by t_j / 2 (2 sqrt(2)) (a(i')
- * + a(j)) and, where that is not small, by its square: (1 + a(i')) (1 + a(j)) - 1.
- * 2. Weights. exp: relative (E_j + u_P |s_j - max s| + (exp + 1) u_P) and its exponential growth;
- *    a score: E_j; a polynomial: E_j P'(|s| + E_j) + (2 g + 3) u_P P(|s| + E_j), coefficients
- * rounded. u_W |w_j| more where weights are stored in another format. Together m_j.
+ *    twice, a sum of n terms n times: |s^ - s| <= E_j = g(n + 8) t_j + (n + 4) tiny |f| (1 + |q| +
+ *    |k|), g(m) = m u_P / (1 - m u_P), tiny the smallest positive number of products.
+ *    Rotations: a declared kernel makes its angles in the format `phases`, of roundoff u_p:
+ *    frequency, product with the position p, cos and sin round once each, so that each of cos and
+ *    sin is off by at most a(p) = min(2, p (2 u_p + u_p^2)) + u_p (theta <= 1; for bases below 1
+ *    times base^-1), and a rotated pair by sqrt(2) a(p) + 2 u_P of its norm. E_j grows by
+ *    t_j ((1 + error of q's pair) (1 + error of k's pair) - 1).
+ * 2. Weights. exp: relative (E_j + u_P |s_j - max s| + (exp + 1) u_P) and its exponential growth; a
+ *    score: E_j; a polynomial: E_j P'(|s| + E_j) + (2 g + 3) u_P P(|s| + E_j), coefficients rounded.
+ *    u_W |w_j| more where weights are stored in another format. Together m_j.
  * 3. Sums in chains of `block` keys (0: one chain) of N: depth = block + ceil(N / block) + 2
  *    additions in u_A, values rounded once. With D = |sum w + eps|, x the exact quotient:
  *      |x' - x| <= sum m_j |v_j - x| / (D - sum m_j)          (as in enclose.c, step 4)
- *    for the quotient x' of the computed weights, and the sums add
- *      depth u_A (sum (|w| + m) |v| + (|x| + |x' - x|) (sum (|w| + m) + eps)) / (D - sum m - depth
- * u_A sum
- *      (|w| + m)),
+ *    for the quotient x' of the computed weights. With e = g(depth) in u_A the sums add
+ *      e (sum (|w| + m) |v| + (|x| + |x' - x|) (sum (|w| + m) + eps))
+ *        / (D - sum m - e (sum (|w| + m) + eps)),
  *    the quotient u_A, the result u_O of itself. What underflows: N (max|v| + 1) times the smallest
  *    normal number of products (weights) and twice that of accumulate, over the same denominator;
  *    half the smallest positive result. Inputs, scores or sums that may leave the range of their

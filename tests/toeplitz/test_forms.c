@@ -376,10 +376,14 @@ START_TEST(float_kernels_are_within_their_declared_model_and_rounder_phases_are_
     ck_assert_int_eq(model_verdict(&p, "products=float64,weights=float64,accumulate=float64,"
                                        "phases=float64"),
                      ATTEST_REFUTED);
-    float_kernel(&p, 8);
+    float_kernel(&p, 3);
     ck_assert_int_eq(model_verdict(&p, "products=float32"),
                      rotary ? ATTEST_REFUTED : ATTEST_CERTIFIED);
-    ck_assert_int_eq(model_verdict(&p, "products=float32,phases=bfloat16"), ATTEST_CERTIFIED);
+    float_kernel(&p, 8);
+    /* Phases so coarse may take the sum of the weights to 0: then the model has no bound. */
+    int bounded = !rotary || p.problem->values.normalize != NORMALIZE_SUM;
+    ck_assert_int_eq(model_verdict(&p, "products=float32,phases=bfloat16"),
+                     bounded ? ATTEST_CERTIFIED : ATTEST_UNDECIDED);
     positions_close(&p);
   }
 }
