@@ -175,9 +175,8 @@ static attest_status single_rows(unit_balls *u, reference_run *run, const proble
   attest_status status = ATTEST_OK;
   slong prec = run->target->precision;
   for (int64_t i = 0; i < rows && !status; i++) {
-    room_balls x = {.width = slice->dv,
-                    .x = u->out + i * slice->dv,
-                    .class = u->out_class + i * slice->dv};
+    room_balls x = {
+        .width = slice->dv, .x = u->out + i * slice->dv, .class = u->out_class + i * slice->dv};
     room_balls l = {.width = 1, .x = u->lse + i, .class = u->lse_class + i};
     if (run->target->wanted[OUTPUT_OUT])
       status = run->room->ball(&x, run->problem, slice, row + i, OUTPUT_OUT, 0, prec, error);

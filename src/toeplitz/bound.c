@@ -13,7 +13,7 @@
  *    t_j ((1 + error of q's pair) (1 + error of k's pair) - 1).
  * 2. Weights. exp: relative (E_j + u_P |s_j - max s| + (exp + 1) u_P) and its exponential growth; a
  *    score: E_j; a polynomial: E_j P'(|s| + E_j) + (2 g + 3) u_P P(|s| + E_j), coefficients
- * rounded. u_W |w_j| more where weights are stored in another format. Together m_j.
+ *    rounded. u_W |w_j| more where weights are stored in another format. Together m_j.
  * 3. Sums in chains of `block` keys (0: one chain) of N: depth = block + ceil(N / block) + 2
  *    additions in u_A, values rounded once. With D = |sum w + eps|, x the exact quotient:
  *      |x' - x| <= sum m_j |v_j - x| / (D - sum m_j)          (as in enclose.c, step 4)
