@@ -12,6 +12,7 @@
 
 #include "folder.h"
 #include "internal.h"
+#include "processes.h"
 #include "watcher.h"
 
 struct subject_command {
@@ -168,6 +169,7 @@ static attest_status keep_copies(subject_result *result, const attest_problem *p
 
 typedef struct {
   const char *folder;
+  pid_t process;
   unsigned wanted, flags;
   struct timespec changed; /* of the file that is whole */
   int looks;               /* since it last changed */
@@ -176,7 +178,9 @@ typedef struct {
 /* Half a second without a change of a file that is whole. */
 enum { LOOKS_OF_SILENCE = 500 / CHILD_LOOK_MILLISECONDS };
 
-/* Not every command answers: a whole output that no longer changes will do. */
+/* Not every command answers. One that does not is done with a folder when its output is whole, no
+ * longer changes and it waits for the next line: without the last, an output that it would still
+ * replace, or a status that it would still give, could be missed. */
 static int has_settled(silence *s) {
   char path[FOLDER_PATH + 64];
   struct stat info;
@@ -189,7 +193,7 @@ static int has_settled(silence *s) {
              s->changed.tv_nsec == info.st_mtim.tv_nsec;
   s->looks = same ? s->looks + 1 : 0;
   if (whole) s->changed = info.st_mtim;
-  return s->looks >= LOOKS_OF_SILENCE;
+  return s->looks >= LOOKS_OF_SILENCE && processes_await_input(s->process);
 }
 
 static int is_answer(int *status, void *context, const char *line) {
@@ -230,6 +234,7 @@ static attest_status run_persistent(child_event *event, subject_command *command
     attest_status status = child_start(child, command->words, -1, 1, error);
     if (status) return status;
   }
+  context.process = child->pid;
   child->tail_length = child->line_length = 0;
   /* Where the line cannot be sent the process has ended: the wait says how. */
   send_line(child->in, folder);

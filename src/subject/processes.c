@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -144,4 +145,24 @@ void processes_kill(pid_t root, int (*spared)(pid_t pid)) {
     if (!alive && round > 0) return;
     nanosleep(&(struct timespec){0, round < 5 ? 1000000 : 10000000}, NULL);
   }
+}
+
+int processes_await_input(pid_t root) {
+  process_list list = {0, 0, NULL};
+  int waits = 0;
+  list_all(&list);
+  mark(&list, root, NULL);
+  for (size_t i = 0; i < list.count && !waits; i++) {
+    if (!list.items[i].member) continue;
+    char path[64];
+    long call;
+    unsigned long long descriptor;
+    snprintf(path, sizeof path, "/proc/%d/syscall", (int)list.items[i].pid);
+    FILE *f = fopen(path, "re");
+    if (!f) continue;
+    waits = fscanf(f, "%ld %llx", &call, &descriptor) == 2 && call == SYS_read && descriptor == 0;
+    fclose(f);
+  }
+  free(list.items);
+  return waits;
 }

@@ -15,4 +15,8 @@ uint64_t processes_memory(pid_t root);
  */
 void processes_kill(pid_t root, int (*spared)(pid_t pid));
 
+/* Whether one of them waits in read() on its standard input, by /proc/PID/syscall; 0 where that
+ * cannot be read. Descriptors that wait in poll() are not seen. */
+int processes_await_input(pid_t root);
+
 #endif

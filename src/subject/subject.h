@@ -52,8 +52,9 @@ typedef struct subject_command subject_command;
 /* Each word of `words` (NULL ends them) is an argument; with `shell`, words[0] is a command line
  * for sh -c. `persistent`: the command keeps running; each folder comes as a line of its standard
  * input, and it answers each with a line of its standard output that holds a status alone: 0 done,
- * 77 skipped, anything else failed. (Without an answer its output counts once the file is whole and
- * has not changed for half a second.) `flags`: of tensor_file_open. */
+ * 77 skipped, anything else failed. (Without an answer its output counts once the file is whole,
+ * has not changed for half a second and the command waits in read() for its next line; one that
+ * waits otherwise must answer.) `flags`: of tensor_file_open. */
 attest_status subject_command_new(subject_command **command, char *const words[], int shell,
                                   int persistent, unsigned flags, attest_error *error);
 void subject_command_free(subject_command *command);

@@ -69,6 +69,10 @@ else:
             np.lib.format.open_memmap(line.strip() + "/out.npy", mode="w+", dtype="f4", shape=(9, 2**32))
             np.save(line.strip() + "/lse.npy", np.zeros(3, "f4")); print(0, flush=True); continue
         work(line.strip())
+        if mode.endswith("late") or mode == "replaces":
+            if n == 1: time.sleep(1.2 if mode != "hangs-late" else 600)
+            if n == 1 and mode == "replaces": np.save(line.strip() + "/out.npy", np.zeros((1, 1, 3, 4), "f4"))
+            if n == 1 and mode == "fails-late": print(4, flush=True); continue
         print("chatter 1 2 3")
         if mode != "silent": print(0, flush=True)
 ''')
@@ -169,7 +173,8 @@ def persistent():
     text = HEAD + "  - {name: p, subject: stays, kernel: softmax, shape: {n: [2, 3, 4], d: 4}, timeout: 3s}\n"
     log = path("log")
     for mode, reason, starts in (("", None, 1), ("silent", None, 1), ("dies", "crash(SIGABRT)", 2), ("stops", "ended", 2),
-                                 ("hangs", "timeout", 2), ("skips", "status(77)", 1), ("fails", "status(4)", 1),
+                                 ("hangs", "timeout", 2), ("hangs-late", "timeout", 2), ("replaces", "", 1),
+                                 ("fails-late", "status(4)", 1), ("skips", "status(77)", 1), ("fails", "status(4)", 1),
                                  ("sparse", "wrong-shape", 1)):
         open(log, "w").close()
         status, out, err, _ = plan(text, env={"MODE": mode, "LOG": log})
@@ -181,7 +186,7 @@ def persistent():
                    status == 0 and good == [True] * 3 and started == starts, out + err)
         else:
             expect(f"one that {mode} is {'skipped' if mode == 'skips' else 'refuted'}, and the run goes on",
-                   status == (0 if mode == "skips" else 1) and good == [True, False, True] and f"reason={reason}" in lines[1] and
+                   status == (0 if mode == "skips" else 1) and good == [True, False, True] and (f"reason={reason}" if reason else "backward=") in lines[1] and
                    started == starts, (out, err, started))
     temporary = path("tmp")
     os.mkdir(temporary)
