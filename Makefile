@@ -122,10 +122,10 @@ PROOFS = $(MAKE) --no-print-directory -f proofs/Makefile OUT=$(BUILD)/proofs \
   $(if $(filter -j%,$(MAKEFLAGS)),,-j$(shell nproc))
 
 proofs: | $(FIRST) ## check all proofs with Coq, and print the theorems
-	@$(PROOFS) check
+	+@$(PROOFS) check
 
 proofs-coqchk: | $(FIRST) ## have Coq's independent checker read what was proved
-	@$(PROOFS) coqchk
+	+@$(PROOFS) coqchk
 
 # ---- compiling -------------------------------------------------------------------------------
 # V=1 prints whole commands.

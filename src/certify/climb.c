@@ -211,7 +211,7 @@ static void ask_all(climb *k, engine_element *element) {
     const tensor_format *f = k->at->o->format;
     double edge = copysign(ldexp(2 - ldexp(1, -f->precision), f->emax), element->got);
     if (!isinf(edge) && may_equal(x, edge)) ask_exact(k, element, ASKED_OVERFLOW, edge);
-  } else if (may_equal(x, element->got)) {
+  } else if (!isnan(element->got) && may_equal(x, element->got)) {
     ask_exact(k, element, ASKED_GOT, element->got);
   }
 }

@@ -78,9 +78,10 @@ typedef enum { EXACT_FINITE, EXACT_NAN, EXACT_PLUS_INF, EXACT_MINUS_INF } measur
  *   got NaN and the policy prescribes NaN: error 0; got NaN otherwise: infinite error;
  *   got +-inf counts as +-2^(emax+1) iff x rounds there in `format`, else infinite error;
  *   x infinite: got must be that infinity.
- * GOT_UNKNOWN: got is infinite and the enclosure of x straddles the overflow threshold
- * 2^emax (2 - 2^-p), which no double enclosure of a float64 element decides upwards: climb the
- * ladder. Infinite float64 outputs stay infinite in *got: all measures read it as +-2^1024. */
+ * GOT_UNKNOWN: got is NaN and x has no bounds, or got is infinite and the enclosure of x straddles
+ * the overflow threshold 2^emax (2 - 2^-p), which no double enclosure of a float64 element decides
+ * upwards: climb the ladder. Infinite float64 outputs stay infinite in *got: all measures read it
+ * as +-2^1024. */
 typedef enum { GOT_NUMBER, GOT_EXACT, GOT_HOPELESS, GOT_UNKNOWN } measure_got;
 measure_got measure_classify(double *got, measure_class exact, double x_lo, double x_hi,
                              const tensor_format *format);

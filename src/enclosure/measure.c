@@ -50,6 +50,8 @@ measure_got measure_classify(double *got, measure_class exact, double x_lo, doub
 measure_got measure_classify_arb(double *got, measure_class exact, const arb_t x,
                                  const tensor_format *format) {
   int plain = classify_plain(*got, exact);
+  /* Without bounds on x it may have no value: then NaN would be right. */
+  if (isnan(*got) && exact == EXACT_FINITE && !arb_is_finite(x)) return GOT_UNKNOWN;
   if (plain >= 0) return (measure_got)plain;
   arb_t threshold, y;
   arb_init(threshold);

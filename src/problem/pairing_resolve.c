@@ -49,9 +49,24 @@ static attest_status coefficients_resolve(const attest_problem *problem, attest_
   return ATTEST_OK;
 }
 
+/* Angles are below positions / base: up to here 192 bits of cos and sin (rotary.c) leave them the
+ * 2^-98 that the enclosures count on at every position below 2^30. */
+static const double least_base = 0x1p-60;
+
+static attest_status base_resolve(const attest_problem *problem, attest_error *error) {
+  double radius;
+  if (problem->pairing == PAIRING_ROTARY &&
+      !(problem_real_double(&radius, &problem->values.rope_base) >= least_base))
+    return attest_fail(error, ATTEST_ERR_SUPPORT,
+                       "rope-base is below 2^-60 = 8.7e-19: angles so large are not enclosed; give "
+                       "a larger base");
+  return ATTEST_OK;
+}
+
 attest_status problem_pairing_resolve(attest_problem *problem, attest_error *error) {
   if (problem->pairing == PAIRING_DOT) return ATTEST_OK;
   attest_status status = coefficients_resolve(problem, error);
+  if (!status) status = base_resolve(problem, error);
   if (status) return status;
   if (problem->values.nonfinite == NONFINITE_IEEE)
     return attest_fail(error, ATTEST_ERR_SUPPORT,

@@ -88,7 +88,15 @@ for name, arguments, word in (("an odd d", ["rope-softmax", *same], "even"), ("n
                               ("weights of another shape", ["toeplitz", *same, "--weights", save("w", np.ones((7, 2, 2)))], "(7, 3, 3)"),
                               ("weights that are not finite", ["toeplitz", *same, "--weights", save("infinite", np.full((7, 3, 3), np.inf))], "finite"),
                               ("a base of zero", ["rope-softmax", *same, "--rope-base", "0"], "rope-base"),
+                              ("a base whose angles no table holds", ["rope-softmax", *same, "--rope-base", "1e-200"], "rope-base"),
                               ("bias under rope-linear", ["rope-linear", *same, "--bias", q], "bias")):
     r = run("reference", *arguments, "--output", "r.json")
     expect(f"{name} exits 2 and is named", r[0] == 2 and word in r[2], r)
+
+# Where the weights add up to 0 and attest cannot see it, nothing is refuted: NaN is right, but that is not shown.
+zero = ["--q", save("q", np.array([[1, 0], [1, 1]], "f4")), "--k", save("k", np.array([[0, 1], [1, 1]], "f4")), "--v",
+        save("v", np.ones((2, 1), "f4")), "--causal", "top-left"]
+for value in (float("nan"), 7):
+    r = run("check", "rope-linear", *zero, "--out", save("out", np.array([[value], [1]], "f4")))
+    expect(f"weights that add up to 0 where no exact form is at hand: {value} is undecided", r[0] == 3 and "UNDECIDED" in r[1], r)
 done()
