@@ -232,7 +232,11 @@ static child_event watch(subject_child *child, const subject_limits *limits,
     double t = now();
     if ((t - looked) * 1000 < CHILD_LOOK_MILLISECONDS) continue;
     looked = t;
-    if (answer && answer->is_answer(&child->status, answer->context, NULL)) return CHILD_ANSWERED;
+    if (answer && answer->is_answer(&child->status, answer->context, NULL)) {
+      /* What it printed since the look above is to this line, not to the next one. */
+      drain(child, &child->out, answer);
+      return CHILD_ANSWERED;
+    }
     if (over_limit(&event, child, limits, t - start)) return event;
   }
 }
