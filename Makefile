@@ -5,7 +5,8 @@ CC = gcc
 endif
 PREFIX ?= /usr/local
 BUILD ?= $(if $(SAN),build-san,build)
-ROOMS ?= $(notdir $(patsubst %/,%,$(wildcard src/*/)))
+ALL_ROOMS = $(notdir $(patsubst %/,%,$(wildcard src/*/)))
+ROOMS ?= $(ALL_ROOMS)
 
 # ---- packages --------------------------------------------------------------------------------
 PACKAGES = gcc libc6-dev libflint-dev libmpfr-dev libgmp-dev libfftw3-dev libjansson-dev libyaml-dev libzip-dev \
@@ -55,15 +56,14 @@ isa_avx2 = -O3 -mavx2 -mfma -mf16c
 isa_avx512 = $(isa_avx2) -mavx512f -mavx512vl -mavx512dq -mavx512bw -mprefer-vector-width=512
 
 LIB_SOURCES = $(filter-out $(ISA_SOURCES) $(MUTANTS_MAIN),\
-  $(foreach r,$(filter-out verbs,$(ROOMS)),$(wildcard src/$(r)/*.c)))
+  $(foreach r,$(filter-out verbs,$(ALL_ROOMS)),$(wildcard src/$(r)/*.c)))
 CMD_SOURCES = src/main.c $(wildcard src/verbs/*.c)
 TEST_SOURCES = tests/runner.c $(foreach r,$(ROOMS),$(wildcard tests/$(r)/test_*.c))
-TEST_SUPPORT = $(foreach r,$(ROOMS),$(wildcard tests/$(r)/fixture*.c))
+TEST_SUPPORT = $(foreach r,$(ALL_ROOMS),$(wildcard tests/$(r)/fixture*.c))
 FORMATTED = $(wildcard src/*.[ch] src/*/*.[ch] tests/*.[ch] tests/*/*.[ch] data/examples/*.c)
 
 obj = $(patsubst %.c,$(BUILD)/%.o,$(1))
-isa_obj = $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,\
-  $(foreach r,$(ROOMS),$(filter src/$(r)/%,$(ISA_SOURCES)))))
+isa_obj = $(foreach i,$(ISAS),$(patsubst %.c,$(BUILD)/%.$(i).o,$(ISA_SOURCES)))
 LIB_OBJECTS = $(call obj,$(LIB_SOURCES)) $(isa_obj)
 
 # The mutants of `attest selftest`: sources that mutants.txt changes are compiled once more, changed

@@ -204,7 +204,7 @@ static void run_pending(worker *w, engine *e, engine_output *o, const open_slice
     compute_block(w, e, open, pending->row, 1,
                   o->output == OUTPUT_FINAL_STATE ? WANT_STATE : WANT_QUERIES);
     engine_view view = view_of(w, o, 0);
-    engine_set_largest(&view, o->width);
+    engine_set_largest(&view, o);
     engine_ladder(&w->scratch, &at, &view, n, 0);
   }
   for (int64_t i = 0; i < n; i++)

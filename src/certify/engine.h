@@ -208,8 +208,8 @@ measure_interval engine_magnitude(const engine_view *view, int64_t component);
 /* measure_classify with what the tier knows; where it knows nothing, a NaN may be prescribed. */
 measure_got engine_classify(double *got, const engine_view *view, int64_t component,
                             const tensor_format *format);
-/* The largest |x| of the row: 0 where no element is finite. */
-void engine_set_largest(engine_view *view, int64_t width);
+/* The largest |x| of the row, where a bound is measured by it: 0 where no element is finite. */
+void engine_set_largest(engine_view *view, const engine_output *output);
 /* The whole ladder for one row, given what the double tier says. */
 void engine_row(engine_scratch *scratch, const engine_place *at, const engine_view *view);
 

@@ -167,9 +167,10 @@ measure_got engine_classify(double *got, const engine_view *v, int64_t c,
                           enclosure_add_up(v->x[c], rad), format);
 }
 
-void engine_set_largest(engine_view *v, int64_t width) {
+void engine_set_largest(engine_view *v, const engine_output *o) {
   v->largest_lo = v->largest_hi = 0;
-  for (int64_t c = 0; c < width; c++) {
+  if (!(o->measures & 1u << MEASURE_ROW)) return;
+  for (int64_t c = 0; c < o->width; c++) {
     if (v->class[c] != EXACT_FINITE) continue;
     measure_interval x = engine_magnitude(v, c);
     v->largest_lo = fmax(v->largest_lo, x.lo);
@@ -385,7 +386,7 @@ void engine_ladder(engine_scratch *scratch, const engine_place *at, engine_view 
     v->x_lo = scratch->x_lo;
     v->radius = scratch->radius;
     v->tier = TIER_DOUBLE_DOUBLE;
-    engine_set_largest(v, o->width);
+    engine_set_largest(v, o);
     open = examine_all(at, v, scratch->elements, count);
     if (open && may_wait) open = wait_all(at, scratch->elements, count);
   }
@@ -396,7 +397,7 @@ void engine_row(engine_scratch *scratch, const engine_place *at, const engine_vi
   engine_output *o = at->o;
   engine_view v = *view;
   engine_load(scratch->got, at);
-  engine_set_largest(&v, o->width);
+  engine_set_largest(&v, o);
   int64_t count = select_elements(scratch, at, &v);
   if (v.is_jump) {
     int settled = count && engine_jump(scratch, at, &v);

@@ -2,7 +2,6 @@
 /* Packed keys and values of one slice, and the working memory of a pass. */
 #include "pass.h"
 
-#include <float.h>
 #include <stdlib.h>
 
 #include "../enclosure/interval.h"
@@ -28,25 +27,29 @@ void softmax_pack_close(softmax_pack *pack) {
   free(pack);
 }
 
-/* array[at + i step] = x[i] times a power of two. */
-static void put(void *array, int is_double, int64_t at, int64_t step, const double *x, int64_t n,
-                double scale) {
-  double *wide = (double *)array + (is_double ? at : 0);
-  float *single = (float *)array + (is_double ? 0 : at);
-  for (int64_t i = 0; is_double && i < n; i++)
-    wide[i * step] = x[i] * scale;
-  for (int64_t i = 0; !is_double && i < n; i++)
-    single[i * step] = (float)(x[i] * scale);
-}
+ISA_DECLARE(int, softmax_rows_finite, (const double *x, int64_t n));
+ISA_DECLARE(double, softmax_rows_largest, (const double *x, int64_t n));
+ISA_DECLARE(void, softmax_rows_add,
+            (double *sum, const double *x, int64_t rows, int64_t n, double factor));
+ISA_DECLARE(void, softmax_put_keys_f32,
+            (float *restrict panel, const double *restrict x, int64_t d));
+ISA_DECLARE(void, softmax_put_keys_f64,
+            (double *restrict panel, double *restrict squares, float *restrict sizes,
+             const double *restrict x, int64_t d));
+ISA_DECLARE(void, softmax_put_values, (softmax_pack * pack, const double *restrict x, int64_t j));
 
-/* Loads a row; 1 and zeros instead when an element is not finite. */
-static int load_finite(double *x, const attest_tensor *t, int64_t row, int64_t n) {
-  tensor_load(x, t, row * t->stride[0], n, t->stride[1]);
-  int bad = 0;
-  for (int64_t i = 0; i < n; i++)
-    bad |= !(fabs(x[i]) <= DBL_MAX);
-  if (bad) memset(x, 0, (size_t)n * sizeof *x);
-  return bad;
+/* Loads rows row .. row + rows - 1 of n elements; zeros instead of a row that is not finite.
+ * Returns whether there was one. */
+static int load_finite(double *x, const attest_tensor *t, int64_t row, int64_t rows, int64_t n) {
+  if (t->stride[1] == 1 && t->stride[0] == n)
+    tensor_load(x, t, row * n, rows * n, 1);
+  else
+    for (int64_t r = 0; r < rows; r++)
+      tensor_load(x + r * n, t, (row + r) * t->stride[0], n, t->stride[1]);
+  if (ISA_DISPATCH(softmax_rows_finite)(x, rows * n)) return 0;
+  for (int64_t r = 0; r < rows; r++, x += n)
+    if (!ISA_DISPATCH(softmax_rows_finite)(x, n)) memset(x, 0, (size_t)n * sizeof *x);
+  return 1;
 }
 
 double softmax_norm(double squares, int64_t n) {
@@ -54,12 +57,10 @@ double softmax_norm(double squares, int64_t n) {
   return enclosure_up(sqrt(squares * (1 + ((double)n + 4) * 0x1p-52)));
 }
 
-/* What component i of key j, which is x[i], counts in an absolute score. Keys that are hidden for
- * an element that is not finite are zero. */
-static double size_of(const softmax_pack *pack, const double *x, int64_t j, int64_t i) {
-  int64_t d = pack->slice.d;
-  if (!pack->is_rotary) return x[i];
-  double size = pack->query_size[(pack->slice.nq + j) * d + i];
+/* What component i of rotated key j counts in an absolute score. Keys that are hidden for an
+ * element that is not finite are zero. */
+static double size_of(const softmax_pack *pack, int64_t j, int64_t i) {
+  double size = pack->query_size[(pack->slice.nq + j) * pack->slice.d + i];
   return isfinite(size) ? size : 0;
 }
 
@@ -68,33 +69,64 @@ static double low_of(const softmax_pack *pack, int64_t j, int64_t i) {
   return isfinite(low) ? low : 0;
 }
 
-static void pack_keys(softmax_pack *pack, double *x) {
+/* Sizes and low parts of rotated keys j .. j + keys - 1, which stand at `at` in the packed arrays.
+ */
+static void put_rotated(softmax_pack *pack, int64_t j, int64_t keys) {
   int64_t d = pack->slice.d;
-  for (int64_t j = 0; j < pack->slice.nk; j++) {
-    pack->has_nonfinite |= load_finite(x, &pack->slice.k, j, d);
-    int64_t step = pack->is_double ? PASS_PANEL_F64 : PASS_PANEL_F32;
-    int64_t at = pass_key_at(j, d, step), at_f32 = pass_key_at(j, d, PASS_PANEL_F32);
-    put(pack->keys, pack->is_double, at, step, x, d, 1);
-    if (!pack->is_double) continue;
-    double squares = 0;
+  for (int64_t r = j; r < j + keys; r++) {
+    int64_t at = pass_key_at(r, d, PASS_PANEL_F64), at_f32 = pass_key_at(r, d, PASS_PANEL_F32);
     for (int64_t i = 0; i < d; i++) {
-      squares += x[i] * x[i];
-      if (pack->condition)
-        pack->keys_f32[at_f32 + i * PASS_PANEL_F32] = (float)fabs(size_of(pack, x, j, i));
-      if (pack->key_size) ((double *)pack->key_size)[at + i * step] = size_of(pack, x, j, i);
-      if (pack->key_low) pack->key_low[at + i * step] = low_of(pack, j, i);
+      double size = size_of(pack, r, i);
+      if (pack->condition) pack->keys_f32[at_f32 + i * PASS_PANEL_F32] = (float)size;
+      ((double *)pack->key_size)[at + i * PASS_PANEL_F64] = size;
+      pack->key_low[at + i * PASS_PANEL_F64] = low_of(pack, r, i);
     }
-    double norm = softmax_norm(squares, d), *largest = pack->key_norm + j / PASS_KEYS;
+  }
+}
+
+/* The panel that starts at key j, and the largest norm of its keys. */
+static void put_keys(softmax_pack *pack, const double *x, int64_t j, int64_t keys) {
+  int64_t d = pack->slice.d;
+  if (!pack->is_double) {
+    ISA_DISPATCH(softmax_put_keys_f32)((float *)pack->keys + j * d, x, d);
+    return;
+  }
+  double squares[PASS_PANEL_F64], *largest = pack->key_norm + j / PASS_KEYS;
+  float *sizes = pack->condition && !pack->is_rotary
+                     ? pack->keys_f32 + pass_key_at(j, d, PASS_PANEL_F32)
+                     : NULL;
+  ISA_DISPATCH(softmax_put_keys_f64)((double *)pack->keys + j * d, squares, sizes, x, d);
+  if (pack->is_rotary) put_rotated(pack, j, keys);
+  for (int64_t r = 0; r < keys; r++) {
+    double norm = softmax_norm(squares[r], d);
     if (norm > *largest) *largest = norm;
   }
 }
 
-static double largest_value(const softmax_pack *pack, double *x) {
+static void pack_keys(softmax_pack *pack, double *x) {
+  int64_t d = pack->slice.d, nk = pack->slice.nk;
+  int64_t panel = pack->is_double ? PASS_PANEL_F64 : PASS_PANEL_F32;
+  for (int64_t j = 0; j < nk; j += panel) {
+    int64_t keys = nk - j < panel ? nk - j : panel;
+    pack->has_nonfinite |= load_finite(x, &pack->slice.k, j, keys, d);
+    memset(x + keys * d, 0, (size_t)((panel - keys) * d) * sizeof *x);
+    put_keys(pack, x, j, keys);
+  }
+}
+
+/* Loads values j .. of a panel; returns their number. */
+static int64_t load_values(double *x, softmax_pack *pack, int64_t j) {
+  int64_t left = pack->slice.nk - j, keys = left < PASS_PANEL_F32 ? left : PASS_PANEL_F32;
+  pack->has_nonfinite |= load_finite(x, &pack->slice.v, j, keys, pack->slice.dv);
+  return keys;
+}
+
+static double largest_value(softmax_pack *pack, double *x) {
   double largest = 0;
-  for (int64_t j = 0; j < pack->slice.nk; j++) {
-    load_finite(x, &pack->slice.v, j, pack->slice.dv);
-    for (int64_t c = 0; c < pack->slice.dv; c++)
-      largest = fabs(x[c]) > largest ? fabs(x[c]) : largest;
+  for (int64_t j = 0; j < pack->slice.nk; j += PASS_PANEL_F32) {
+    int64_t keys = load_values(x, pack, j);
+    double most = ISA_DISPATCH(softmax_rows_largest)(x, keys * pack->slice.dv);
+    largest = most > largest ? most : largest;
   }
   return largest;
 }
@@ -102,33 +134,20 @@ static double largest_value(const softmax_pack *pack, double *x) {
 /* About the mean of the values: small beside them whatever it is, and any number would do. */
 static void set_center(softmax_pack *pack, double *x) {
   int64_t dv = pack->slice.dv;
-  for (int64_t j = 0; pack->condition && j < pack->slice.nk; j++) {
-    load_finite(x, &pack->slice.v, j, dv);
-    for (int64_t c = 0; c < dv; c++)
-      pack->center[c] += x[c] * pack->value_scale_f32 / (double)pack->slice.nk;
+  double factor = pack->value_scale_f32 / (double)(pack->slice.nk + !pack->slice.nk);
+  for (int64_t j = 0; pack->condition && j < pack->slice.nk; j += PASS_PANEL_F32) {
+    int64_t keys = load_values(x, pack, j);
+    ISA_DISPATCH(softmax_rows_add)(pack->center, x, keys, dv, factor);
   }
   for (int64_t c = 0; pack->condition && c < dv; c++)
     pack->center[c] = (float)pack->center[c];
 }
 
-/* Component c of the value of key j where the terms of the backward error want it. */
-static void put_sizes(softmax_pack *pack, int64_t j, int64_t c, double value) {
-  int64_t at = j * pack->dv_pad_f32 + c;
-  value *= pack->value_scale_f32;
-  pack->values_f32[at] = (float)fabs(value);
-  pack->spreads_f32[at] = (float)fabs(value - pack->center[c]);
-}
-
 static void pack_values(softmax_pack *pack, double *x) {
-  int64_t dv = pack->slice.dv;
-  for (int64_t j = 0; j < pack->slice.nk; j++) {
-    pack->has_nonfinite |= load_finite(x, &pack->slice.v, j, dv);
-    put(pack->values, pack->is_double, j * pack->dv_pad, 1, x, dv, pack->value_scale);
-    double *largest = pack->value_max + j / PASS_KEYS * dv;
-    for (int64_t c = 0; pack->is_double && c < dv; c++) {
-      if (pack->condition) put_sizes(pack, j, c, x[c]);
-      largest[c] = fabs(x[c]) > largest[c] ? fabs(x[c]) : largest[c];
-    }
+  for (int64_t j = 0; j < pack->slice.nk; j += PASS_PANEL_F32) {
+    int64_t keys = load_values(x, pack, j);
+    for (int64_t r = 0; r < keys; r++)
+      ISA_DISPATCH(softmax_put_values)(pack, x + r * pack->slice.dv, j + r);
   }
 }
 
@@ -136,8 +155,10 @@ static void pack_values(softmax_pack *pack, double *x) {
  * -infinity only hides. */
 static void scan_unpacked(softmax_pack *pack, double *x) {
   const problem_slice *slice = &pack->slice;
-  for (int64_t i = 0; i < slice->nq; i++)
-    pack->has_nonfinite |= load_finite(x, &slice->q, i, slice->d);
+  for (int64_t i = 0; i < slice->nq; i += PASS_PANEL_F32) {
+    int64_t rows = slice->nq - i < PASS_PANEL_F32 ? slice->nq - i : PASS_PANEL_F32;
+    pack->has_nonfinite |= load_finite(x, &slice->q, i, rows, slice->d);
+  }
   if (!slice->bias.data) return;
   int64_t rows = slice->bias.stride[0] ? slice->nq : slice->nq > 0;
   for (int64_t i = 0; i < rows; i++)
@@ -253,7 +274,7 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
   *result = NULL;
   softmax_pack *pack = calloc(1, sizeof *pack);
   int64_t widest = slice->d > slice->dv ? slice->d : slice->dv;
-  double *x = isa_allocate(widest, sizeof(double));
+  double *x = isa_allocate(widest, PASS_PANEL_F32 * sizeof(double));
   if (pack) {
     pack->problem = problem;
     pack->slice = *slice;
