@@ -47,14 +47,18 @@ static int keeps_order(const search *s) {
   return 1;
 }
 
-/* Whether what is chosen now is admissible and explains the row. */
-static int explains(search *s, engine_selection *found) {
+/* Whether the selection is admissible and explains the row. */
+static int is_explanation(const search *s, const engine_selection *found) {
   const engine_place *at = s->at;
-  *found = selection_of(s);
-  return (found->count > 0 || s->choice.may_be_empty) && keeps_order(s) &&
-         at->e->room->admits(&s->choice, found->keys, found->count, at->o->subject->problem,
+  return at->e->room->admits(&s->choice, found->keys, found->count, at->o->subject->problem,
                              at->slice, at->row, at->o->edge) &&
          engine_fits(at, s->view, s->elements, s->count, found);
+}
+
+/* The same of what is chosen now. */
+static int explains(search *s, engine_selection *found) {
+  *found = selection_of(s);
+  return (found->count > 0 || s->choice.may_be_empty) && keeps_order(s) && is_explanation(s, found);
 }
 
 /* The first n loose keys, or the last n. */
@@ -132,10 +136,10 @@ static int advance(search *s) {
 static int mixture_explains(search *s, engine_selection *found) {
   const engine_place *at = s->at;
   *found = (engine_selection){s->keys, 0, NULL};
-  if (s->choice.may_be_empty && engine_fits(at, s->view, s->elements, s->count, found)) return 1;
+  if (s->choice.may_be_empty && is_explanation(s, found)) return 1;
   if (!at->e->room->mix(s->weights, &s->choice, at->slice, s->got)) return 0;
   *found = (engine_selection){s->choice.loose, s->choice.loose_count, s->weights};
-  return engine_fits(at, s->view, s->elements, s->count, found);
+  return is_explanation(s, found);
 }
 
 static int any_explains(search *s, engine_selection *found) {

@@ -6,10 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include <flint/fmpq.h>
-#include <flint/fmpz.h>
-
-#include "problem.h"
+#include "room.h"
 
 #define EXPONENT_MAX 9999 /* of decimal and binary exponents as typed */
 #define TEXT_MAX_BYTES                                                                             \
@@ -390,4 +387,11 @@ double problem_real_double(double *radius, const problem_real *x) {
   }
   if (!isfinite(y)) y = DBL_MAX;
   return x->sign < 0 ? -y : y;
+}
+
+void problem_real_ball(arb_t x, const problem_real *real, slong prec) {
+  arb_set_fmpq(x, real->value, prec);
+  if (real->root) arb_sqrt(x, x, prec);
+  if (real->sign < 0) arb_neg(x, x);
+  if (real->sign == 0) arb_zero(x);
 }

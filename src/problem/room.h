@@ -7,6 +7,9 @@
 #include "../enclosure/enclosure.h"
 #include "problem.h"
 
+/* x <- the exact value of a parameter. (real.c) */
+void problem_real_ball(arb_t x, const problem_real *real, slong prec);
+
 /* What a pass is asked for. */
 enum {
   WANT_OUT = 1,

@@ -37,21 +37,6 @@ static void exact_row_clear(exact_row *r) {
   free(r->keys);
 }
 
-static void exact_offset(arf_t offset, const problem_slice *slice, int64_t row, int64_t j) {
-  arf_t x;
-  arf_init(x);
-  arf_zero(offset);
-  if (slice->has_slope) {
-    arf_set_d(offset, slice->slope);
-    arf_mul_si(offset, offset, j - (row + slice->offset), ARF_PREC_EXACT, ARF_RND_DOWN);
-  }
-  if (slice->bias.data) {
-    arf_set_d(x, softmax_element(&slice->bias, row, j));
-    arf_add(offset, offset, x, ARF_PREC_EXACT, ARF_RND_DOWN);
-  }
-  arf_clear(x);
-}
-
 /* From first = offset and second = q.k to the canonical pair. */
 static void canonical_pair(exact_row *r, exact_key *key, const problem_values *values) {
   if (values->scale.sign == 0) arf_zero(key->second);
@@ -81,7 +66,7 @@ static int fill_row(exact_row *r, const softmax_keys *keys, const attest_problem
     arf_init(key->second);
     key->key = keys->key[r->count];
     exact &= problem_pair_exact(key->second, problem, slice, row, key->key);
-    exact_offset(key->first, slice, row, key->key);
+    softmax_score_offset(key->first, NULL, slice, row, key->key);
     canonical_pair(r, key, &problem->values);
   }
   if (!slice->has_sink) return exact;

@@ -9,9 +9,10 @@
  * expm1(eps_s t) |v - x|)] / sum p e^{-eps_s t}, which increases with B: B is a lower bound while
  * reach(B) + B quantum < |got - x|. Moving every score by +-eps_s t_j, its v towards got, and every
  * value towards got is one such perturbation; where it attains or passes got, a smaller one attains
- * got by continuity: B is an upper bound. For lse, scores alone move it by at most D = |log sum p
- * e^{+-eps_s t}|, which is attained, upwards at least as far as downwards; with the result itself
- * moved by eps_v, reach(B) = D + eps_v (|lse| + D up). */
+ * got by continuity: B is an upper bound. And out stays a mean of the values, whatever the scores
+ * do: hull.c gives the B below which got lies beyond all of them. For lse, scores alone move it by
+ * at most D = |log sum p e^{+-eps_s t}|, which is attained, upwards at least as far as downwards;
+ * with the result itself moved by eps_v, reach(B) = D + eps_v (|lse| + D up). */
 #include <math.h>
 #include <stdlib.h>
 
@@ -284,6 +285,10 @@ static attest_status ordinary_bounds(measure_interval *value, const attest_probl
     perturbation_clear(&p);
   }
   *value = search_least_size(&p, cannot_reach, falls_short, first_guess(&p));
+  if (p.v) {
+    double beyond = softmax_beyond_values(slice, &p.row.keys, component, got, u_w, quantum);
+    value->lo = fmax(value->lo, fmin(beyond, value->hi));
+  }
   perturbation_clear(&p);
   return ATTEST_OK;
 }

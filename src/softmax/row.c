@@ -43,13 +43,6 @@ void softmax_keys_clear(softmax_keys *keys) {
 /* ---- terms of a score -------------------------------------------------------------------------
  */
 
-static void real_ball(arb_t x, const problem_real *real, slong prec) {
-  arb_set_fmpq(x, real->value, prec);
-  if (real->root) arb_sqrt(x, x, prec);
-  if (real->sign < 0) arb_neg(x, x);
-  if (real->sign == 0) arb_zero(x);
-}
-
 void softmax_terms_init(softmax_terms *terms, const attest_problem *problem,
                         const problem_slice *slice, slong prec) {
   terms->problem = problem;
@@ -61,9 +54,10 @@ void softmax_terms_init(softmax_terms *terms, const attest_problem *problem,
   arb_init(terms->z);
   arb_init(terms->u);
   arb_init(terms->v);
-  real_ball(terms->scale, &problem->values.scale, prec);
-  if (problem->values.has_softcap) real_ball(terms->softcap, &problem->values.softcap, prec);
-  real_ball(terms->temperature, &problem->values.temperature, prec);
+  problem_real_ball(terms->scale, &problem->values.scale, prec);
+  if (problem->values.has_softcap)
+    problem_real_ball(terms->softcap, &problem->values.softcap, prec);
+  problem_real_ball(terms->temperature, &problem->values.temperature, prec);
 }
 
 void softmax_terms_clear(softmax_terms *terms) {
@@ -151,7 +145,7 @@ static slong real_exponent(const problem_real *real, int inverse) {
   mag_t bound;
   arb_init(x);
   mag_init(bound);
-  real_ball(x, real, 64);
+  problem_real_ball(x, real, 64);
   if (inverse) arb_inv(x, x, 64);
   arb_get_mag(bound, x);
   slong e = mag_is_special(bound) ? 0 : fmpz_get_si(MAG_EXPREF(bound));
@@ -184,6 +178,31 @@ double softmax_score_offset_size(const problem_slice *slice, int64_t row, int64_
   double size = slice->bias.data ? fabs(softmax_element(&slice->bias, row, j)) : 0;
   if (slice->has_slope) size += fabs(slice->slope * (double)(j - (row + slice->offset)));
   return size > DBL_MAX ? DBL_MAX : size;
+}
+
+/* sum <- sum + x, size <- size + |x|; either NULL. */
+static void add_exactly(arf_t sum, arf_t size, arf_t x) {
+  if (sum) arf_add(sum, sum, x, ARF_PREC_EXACT, ARF_RND_DOWN);
+  arf_abs(x, x);
+  if (size) arf_add(size, size, x, ARF_PREC_EXACT, ARF_RND_DOWN);
+}
+
+void softmax_score_offset(arf_t offset, arf_t size, const problem_slice *slice, int64_t row,
+                          int64_t j) {
+  arf_t x;
+  arf_init(x);
+  if (offset) arf_zero(offset);
+  if (size) arf_zero(size);
+  if (slice->has_slope) {
+    arf_set_d(x, slice->slope);
+    arf_mul_si(x, x, j - (row + slice->offset), ARF_PREC_EXACT, ARF_RND_DOWN);
+    add_exactly(offset, size, x);
+  }
+  if (slice->bias.data) {
+    arf_set_d(x, softmax_element(&slice->bias, row, j));
+    add_exactly(offset, size, x);
+  }
+  arf_clear(x);
 }
 
 /* ---- a whole row -------------------------------------------------------------------------------

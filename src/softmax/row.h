@@ -34,6 +34,12 @@ static inline double softmax_element(const attest_tensor *t, int64_t row, int64_
   return tensor_at(t, row * t->stride[0] + column * t->stride[1]);
 }
 
+/* A lower bound of the backward error of an element of out whose weights are normalised and never
+ * negative: the least B with got, to within B quanta, among the means of values that move by at
+ * most B u_w |v|. (hull.c) */
+double softmax_beyond_values(const problem_slice *slice, const softmax_keys *keys,
+                             int64_t component, double got, double u_w, double quantum);
+
 /* What the scores of a slice have in common, at one working precision. */
 typedef struct {
   const attest_problem *problem;
@@ -61,6 +67,10 @@ slong softmax_score_bits(const attest_problem *problem, const problem_slice *sli
 #define SOFTMAX_SCORE_GUARD 16
 /* Largest |bias| + |slope (j - i')| of one key, for `rest`. */
 double softmax_score_offset_size(const problem_slice *slice, int64_t row, int64_t j);
+
+/* bias + slope (j - i') and |bias| + |slope (j - i')| of one key, exactly; either NULL. */
+void softmax_score_offset(arf_t offset, arf_t size, const problem_slice *slice, int64_t row,
+                          int64_t j);
 
 /* All scores of a row, the sink last: keys.count + (sink) of them. t is NULL when not wanted. */
 typedef struct {

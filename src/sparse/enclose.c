@@ -36,6 +36,7 @@
 #include "../enclosure/interval.h"
 #include "../softmax/row.h"
 #include "enclose.h"
+#include "row.h"
 
 #define U 0x1p-53
 #define SLACK (1 + 0x1p-20)
@@ -354,15 +355,31 @@ static int is_top(const sparse_line *line) {
   return rule == RULE_TOP_EXP || rule == RULE_TOP_MEAN;
 }
 
+/* Where key i may end, when t may be 0 or the edge is, so that what is within reach of the
+ * bandwidth may be so by rounding only. All that is possible where memory is short. */
+static unsigned exact_places(const sparse_line *line, int64_t i, double edge) {
+  sparse_row row;
+  if (sparse_row_of_keys(&row, line->pack->problem, &line->pack->slice, line->row, &line->key[i], 1,
+                         1, NULL))
+    return SPARSE_IN_OPEN | SPARSE_OUT_OPEN;
+  unsigned places = sparse_row_places(&row, 0, edge);
+  sparse_row_clear(&row);
+  return places;
+}
+
 /* Whether arguments that move by edge t may change the keys within (uniform), or leave none or some
  * where there are some or none (powers). */
 static int is_near(const sparse_line *line, double edge) {
+  const unsigned in = SPARSE_MAY_BE_IN | SPARSE_IN_OPEN, out = SPARSE_MAY_BE_OUT | SPARSE_OUT_OPEN;
   sparse_rule rule = line->pack->kernel->rule;
   int near = 0, sure = 0;
   for (int64_t i = 0; i < line->count && (rule == RULE_WITHIN || rule == RULE_POWER); i++) {
     double y = line->y[i], move = (edge * (line->t[i] + line->te[i]) + line->e[i]) * SLACK;
-    near |= fabs(y) <= move;
-    sure |= y > move;
+    unsigned places = y > move ? in : y < -move ? out : in | out;
+    if (places == (in | out) && (edge == 0 || line->t[i] <= line->te[i]))
+      places = exact_places(line, i, edge);
+    near |= (places & in) && (places & out);
+    sure |= !(places & out);
   }
   return near && (rule == RULE_WITHIN || !sure);
 }

@@ -4,10 +4,15 @@
  * top-k: a set S of k keys is selected by some such scores iff min over S of (s + edge t) >= max
  * over the others of (s - edge t): raise the ones, lower the others. So a key is in every such S
  * when fewer than k others have s + edge t >= its s - edge t, and in none when at least k others
- * have s - edge t > its s + edge t. uniform: a key may be in or out iff |y| <= edge t.
- * Powers [y]_+^r: where no y exceeds edge t all weights can vanish; then those with y + edge t >= 0
- * reach from 0 to some weight each, so that their values mix in any proportion. Comparisons that
- * balls of PREC bits leave open count as possible, which only makes the choice wider. */
+ * have s - edge t > its s + edge t. uniform: a key is in for certain iff y >= edge t, and out iff
+ * y < -edge t. Powers [y]_+^r: a key carries weight for certain iff y > edge t, and can iff y >
+ * -edge t. Where none does for certain all weights can vanish; then those that can carry weight
+ * have any from 0 to some positive one, so that their values mix in any proportion.
+ *
+ * What explains a row may be none of these selections but by mistake, so the signs of the ends y +-
+ * edge t are exact, rounding never makes a key loose. Top-k counts keys of which doubles do not
+ * tell as loose, which only makes for more to look through: what is admitted is decided exactly.
+ * An end whose sign stays open (moved.c) neither admits nor rules out. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +23,7 @@ enum { PREC = 128 };
 /* All visible keys with s -+ edge t. */
 typedef struct {
   sparse_row row;
+  double edge;
   arb_ptr low, high; /* s - edge t, s + edge t */
 } reach_row;
 
@@ -30,6 +36,7 @@ static attest_status reach_open(reach_row *r, const attest_problem *problem,
   arb_t size;
   arb_init(size);
   arb_set_d(size, edge);
+  r->edge = edge;
   r->low = _arb_vec_init(n);
   r->high = _arb_vec_init(n);
   sparse_row_arguments(r->low, r->high, &r->row, PREC);
@@ -107,11 +114,58 @@ static int place_top(unsigned char *place, const reach_row *r, int64_t k) {
   return 1;
 }
 
-static void place_within(unsigned char *place, const reach_row *r) {
-  for (int64_t j = 0; j < r->row.count; j++)
-    place[j] = arb_is_positive(r->low + j)    ? KEY_FIXED
-               : arb_is_negative(r->high + j) ? KEY_OUT
-                                              : KEY_LOOSE;
+static void place_signs(unsigned char *place, const reach_row *r) {
+  for (int64_t j = 0; j < r->row.count; j++) {
+    unsigned places = sparse_row_places(&r->row, j, r->edge);
+    place[j] = !(places & (SPARSE_MAY_BE_OUT | SPARSE_OUT_OPEN)) ? KEY_FIXED
+               : !(places & (SPARSE_MAY_BE_IN | SPARSE_IN_OPEN)) ? KEY_OUT
+                                                                 : KEY_LOOSE;
+  }
+}
+
+/* ---- the order of ends, exactly ---- */
+
+/* The sign of (end of key i) - (end of key j), upper ends for side 1, lower ones for -1. */
+static int compare_ends(const reach_row *r, int64_t i, int side_i, int64_t j, int side_j) {
+  arb_srcptr x = (side_i < 0 ? r->low : r->high) + i, y = (side_j < 0 ? r->low : r->high) + j;
+  if (arb_gt(x, y)) return 1;
+  if (arb_lt(x, y)) return -1;
+  return sparse_row_moved_compare(&r->row, i, side_i * r->edge, j, side_j * r->edge);
+}
+
+/* Replaces the key kept so far (-1: none) by j where the end of j is the lesser (than = 1) or the
+ * greater (-1). 0: not known. */
+static int keep_extreme(int64_t *kept, const reach_row *r, int64_t j, int side, int than) {
+  int order = *kept < 0 ? -than : compare_ends(r, j, side, *kept, side);
+  if (order == SPARSE_OPEN) return 0;
+  if (order == -than) *kept = j;
+  return 1;
+}
+
+/* Whether no move within the edge changes the kernel's own selection: the least lower end of its k
+ * keys, the first of `order`, is above the largest upper end of the others. */
+static int is_only_selection(const reach_row *r, const int64_t *order, int64_t k) {
+  int64_t least = -1, most = -1;
+  for (int64_t i = 0; i < r->row.count; i++) {
+    int64_t j = order[i], *kept = i < k ? &least : &most;
+    if (!keep_extreme(kept, r, j, i < k ? -1 : 1, i < k ? 1 : -1)) return 0;
+  }
+  return least >= 0 && most >= 0 && compare_ends(r, least, -1, most, 1) == 1;
+}
+
+/* Doubles leave keys loose that lie closer together than they tell. Such a row may have one
+ * selection only. 0: out of memory. */
+static int place_only(unsigned char *place, const reach_row *r, int64_t k) {
+  int64_t n = r->row.count, *order;
+  if (!memchr(place, KEY_LOOSE, (size_t)n)) return 1;
+  order = malloc((size_t)(n + 1) * sizeof *order);
+  if (!order) return 0;
+  sparse_row_sort(order, &r->row);
+  if (is_only_selection(r, order, k))
+    for (int64_t i = 0; i < n; i++)
+      place[order[i]] = i < k ? KEY_FIXED : KEY_OUT;
+  free(order);
+  return 1;
 }
 
 /* ---- keys that are the same and have an order ---- */
@@ -178,10 +232,11 @@ static int place_keys(unsigned char *place, int64_t *before, const reach_row *r,
   if (!is_top(r->row.problem)) {
     for (int64_t j = 0; j < r->row.count; j++)
       before[j] = -1;
-    place_within(place, r);
+    place_signs(place, r);
     return 1;
   }
-  if (!place_top(place, r, k) || sparse_row_before(before, &r->row, NULL)) return 0;
+  if (!place_top(place, r, k) || !place_only(place, r, k)) return 0;
+  if (sparse_row_before(before, &r->row, NULL)) return 0;
   return r->row.problem->values.ties == TIES_ANY || place_ordered(place, &r->row, before, k);
 }
 
@@ -231,33 +286,38 @@ attest_status sparse_choice(room_choice *choice, const attest_problem *problem,
                      (long long)n);
 }
 
+/* ---- what is admitted ---- */
+
+/* Whether a key may be with those selected (in), or with the others, in rows of signs: of powers
+ * none may carry weight for certain, and the ones selected are those that can. */
+static int admits_sign(const reach_row *r, int64_t j, int in) {
+  unsigned places = sparse_row_places(&r->row, j, r->edge);
+  unsigned wanted = in ? SPARSE_MAY_BE_IN : SPARSE_MAY_BE_OUT;
+  if (r->row.kernel->rule == RULE_POWER) wanted |= SPARSE_MAY_BE_OUT;
+  return (places & wanted) == wanted;
+}
+
 int sparse_admits(const room_choice *choice, const int64_t *selection, int64_t selected,
                   const attest_problem *problem, const problem_slice *slice, int64_t row,
                   double edge) {
   reach_row r;
   (void)choice;
-  if (!is_top(problem)) return 1;
   if (reach_open(&r, problem, slice, row, edge, NULL)) return 0;
-  arb_t least, most;
-  arb_init(least);
-  arb_init(most);
-  int64_t at = 0, others = 0;
-  for (int64_t j = 0; j < r.row.count; j++) {
-    if (at < selected && r.row.key[j] == selection[at]) {
-      if (at++ == 0)
-        arb_set(least, r.high + j);
-      else
-        arb_min(least, least, r.high + j, PREC);
-    } else if (others++ == 0) {
-      arb_set(most, r.low + j);
-    } else {
-      arb_max(most, most, r.low + j, PREC);
-    }
+  int64_t at = 0, least = -1, most = -1; /* of the keys selected, and of the others */
+  int admits = 1, top = is_top(problem);
+  for (int64_t j = 0; j < r.row.count && admits; j++) {
+    int in = at < selected && r.row.key[j] == selection[at];
+    at += in;
+    if (!top)
+      admits = admits_sign(&r, j, in);
+    else
+      admits = keep_extreme(in ? &least : &most, &r, j, in ? 1 : -1, in ? 1 : -1);
   }
-  /* Ties of the ends are admissible, and balls do not show them. */
-  int admits = at == selected && (others == 0 || !arb_lt(least, most));
-  arb_clear(least);
-  arb_clear(most);
+  admits = admits && at == selected;
+  if (admits && least >= 0 && most >= 0) {
+    int order = compare_ends(&r, least, 1, most, -1);
+    admits = order == 0 || order == 1;
+  }
   reach_close(&r);
   return admits;
 }

@@ -22,7 +22,7 @@ static sparse_constant constant_of(const arb_t x) {
 static sparse_constant real_constant(const problem_real *real, int inverse) {
   arb_t x;
   arb_init(x);
-  sparse_real_ball(x, real, 128);
+  problem_real_ball(x, real, 128);
   if (inverse) arb_inv(x, x, 128);
   sparse_constant c = constant_of(x);
   arb_clear(x);

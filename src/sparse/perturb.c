@@ -9,8 +9,8 @@
  * between those of the ends, low_j and high_j, and |x' - x| <= [sum max(high - w, w - low) |v - x|
  * + B u_w sum high |v|] / sum low (1 for thresholds, whose weights always add up to 1): an
  * inequality that grows with B. B is a lower bound while this and B quanta are less than |got - x|.
- * Results are means of values, so B is also at least the distance of got from the range of the
- * values over u_w max |v| + quantum, except where all weights can vanish.
+ * Results are means of values, so B is also at least what softmax_beyond_values says, except where
+ * all weights can vanish.
  * Reached: the row is computed again with every score moved by theta_j, up where v_j lies on the
  * side of got (or beyond it) and down elsewhere, and every value moved towards got. Where that
  * attains or passes got, a smaller move of this kind attains it by continuity: B is an upper bound.
@@ -154,7 +154,7 @@ static void move_weights(perturbation *p, const arb_t level) {
     for (int64_t j = 0; j < n; j++)
       arb_sub(p->moved + j, u, p->moved + j, PREC);
   } else if (rule == RULE_MARGIN) {
-    sparse_real_ball(u, &p->w.row.problem->values.margin, PREC);
+    problem_real_ball(u, &p->w.row.problem->values.margin, PREC);
     arb_sub(u, u, largest, PREC);
     for (int64_t j = 0; j < n; j++)
       arb_add(p->moved + j, p->moved + j, u, PREC);
@@ -319,22 +319,17 @@ static void open_component(perturbation *p, int64_t component, double got) {
   arb_mul_si(p->gap, p->gap, p->towards, PREC);
 }
 
-/* How far got lies beyond the values of all keys that the row may select, in units. */
+/* The same bound from the values of all keys that the row may select; 0 where it has none. */
 static double beyond_values(const perturbation *p, int64_t component, double got) {
   const sparse_row *row = &p->w.row;
-  double least = INFINITY, most = -INFINITY, largest = 0;
   sparse_rule rule = row->kernel->rule;
-  if (p->is_lse || rule == RULE_POWER || rule == RULE_WITHIN) return 0;
-  for (int64_t j = 0; j < row->slice->nk; j++) {
-    if (!problem_visible(row->problem, row->slice, row->row, j)) continue;
-    double v = softmax_element(&row->slice->v, j, component);
-    least = fmin(least, v);
-    most = fmax(most, v);
-    largest = fmax(largest, fabs(v));
-  }
-  double far = fmax(got - most, least - got) * (1 - 0x1p-50);
-  double unit = (p->u_w * largest + p->quantum) * (1 + 0x1p-50);
-  return far > 0 && unit > 0 ? far / unit * (1 - 0x1p-50) : 0;
+  softmax_keys keys;
+  if (p->is_lse || rule == RULE_POWER || rule == RULE_WITHIN ||
+      softmax_keys_init(&keys, row->problem, row->slice, row->row, NULL))
+    return 0;
+  double size = softmax_beyond_values(row->slice, &keys, component, got, p->u_w, p->quantum);
+  softmax_keys_clear(&keys);
+  return size;
 }
 
 static measure_interval search(perturbation *p, int64_t component, double got) {

@@ -7,13 +7,6 @@
 
 /* ---- parameters ---- */
 
-void sparse_real_ball(arb_t x, const problem_real *real, slong prec) {
-  arb_set_fmpq(x, real->value, prec);
-  if (real->root) arb_sqrt(x, x, prec);
-  if (real->sign < 0) arb_neg(x, x);
-  if (real->sign == 0) arb_zero(x);
-}
-
 /* value^2 of a real, exactly. */
 static void real_squared(fmpq_t square, const problem_real *x) {
   if (x->root)
@@ -166,21 +159,6 @@ static void exact_sum(arf_t sum, const double *q, const double *k, int64_t d, su
   arf_clear(y);
 }
 
-static void exact_offset(arf_t offset, const problem_slice *slice, int64_t row, int64_t j) {
-  arf_t x;
-  arf_init(x);
-  arf_zero(offset);
-  if (slice->has_slope) {
-    arf_set_d(offset, slice->slope);
-    arf_mul_si(offset, offset, j - (row + slice->offset), ARF_PREC_EXACT, ARF_RND_DOWN);
-  }
-  if (slice->bias.data) {
-    arf_set_d(x, softmax_element(&slice->bias, row, j));
-    arf_add(offset, offset, x, ARF_PREC_EXACT, ARF_RND_DOWN);
-  }
-  arf_clear(x);
-}
-
 static void fill_row(sparse_row *r, double *q, double *k) {
   const problem_slice *slice = r->slice;
   int distance = r->kernel->is_distance;
@@ -188,7 +166,7 @@ static void fill_row(sparse_row *r, double *q, double *k) {
   for (int64_t i = 0; i < r->count; i++) {
     tensor_load(k, &slice->k, r->key[i] * slice->k.stride[0], slice->d, slice->k.stride[1]);
     exact_sum(r->dot + i, q, k, slice->d, distance ? SUM_DISTANCE : SUM_PRODUCT);
-    if (!distance) exact_offset(r->offset + i, slice, r->row, r->key[i]);
+    if (!distance) softmax_score_offset(r->offset + i, NULL, slice, r->row, r->key[i]);
     if (r->size)
       exact_sum(r->size + i, q, k, slice->d, distance ? SUM_ABS_DISTANCE : SUM_ABS_PRODUCT);
   }
@@ -476,7 +454,7 @@ static void below_largest(arb_ptr y, arb_ptr t, const sparse_row *r, slong prec)
   for (int64_t i = 0; i < r->count; i++)
     arb_sub(y + i, y + i, largest, prec);
   affine(y, t, r->count, factor, zero, prec);
-  sparse_real_ball(margin, &r->problem->values.margin, prec);
+  problem_real_ball(margin, &r->problem->values.margin, prec);
   for (int64_t i = 0; i < r->count; i++)
     arb_add(y + i, y + i, margin, prec);
   fmpq_clear(factor);

@@ -50,6 +50,19 @@ int sparse_row_compare(const sparse_row *r, int64_t i, int64_t j);
 /* The sign of y of key i where that is a function of the key alone: distances and normrelu. */
 int sparse_row_sign(const sparse_row *r, int64_t i);
 
+/* The signs of y + m t of key i, and of that of key i less that of key j, exactly, for arguments
+ * moved by a multiple m of their absolute versions; the row has its sizes. SPARSE_OPEN: not known,
+ * which takes a softcap. Comparisons are for rules without a level of their own (top-k).
+ * (moved.c) */
+enum { SPARSE_OPEN = 2 };
+int sparse_row_moved_sign(const sparse_row *r, int64_t i, double move);
+int sparse_row_moved_compare(const sparse_row *r, int64_t i, double move_i, int64_t j,
+                             double move_j);
+/* Rules of signs (uniform, powers): whether key i may carry weight, and whether it may carry none,
+ * when its argument moves by at most edge t; or that this is not known. */
+enum { SPARSE_MAY_BE_IN = 1, SPARSE_MAY_BE_OUT = 2, SPARSE_IN_OPEN = 4, SPARSE_OUT_OPEN = 8 };
+unsigned sparse_row_places(const sparse_row *r, int64_t i, double edge);
+
 /* Orders keys by falling argument; equal ones by rising key, falling with ties highest. */
 void sparse_row_sort(int64_t *order, const sparse_row *r);
 /* Keeps the first n keys of `order`, in order of their keys. */
@@ -65,8 +78,6 @@ attest_status sparse_row_before(int64_t *before, const sparse_row *r, attest_err
  * wanted. */
 void sparse_row_arguments(arb_ptr y, arb_ptr t, const sparse_row *r, slong prec);
 
-/* x <- the exact value as a ball. */
-void sparse_real_ball(arb_t x, const problem_real *real, slong prec);
 /* h^2, exactly. */
 void sparse_bandwidth_squared(fmpq_t h2, const problem_values *values);
 

@@ -26,7 +26,7 @@ void sparse_power_init(sparse_power *power, const attest_problem *problem,
     arb_inv(power->alpha_less, power->value, prec);
     power->against_one = fmpq_cmp_si(power->rational, 1);
   } else {
-    sparse_real_ball(power->alpha_less, alpha, prec);
+    problem_real_ball(power->alpha_less, alpha, prec);
     arb_sub_ui(power->alpha_less, power->alpha_less, 1, prec);
     arb_inv(power->value, power->alpha_less, prec);
     power->against_one = -fmpq_cmp_si(alpha->value, 4); /* sqrt(n) against 2 */

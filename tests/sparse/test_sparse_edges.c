@@ -134,13 +134,72 @@ START_TEST(rows_that_may_empty_have_their_verdict) {
 }
 END_TEST
 
+/* ---- keys that nothing moves ---- */
+
+/* Keys exactly at the edge, or nearer than any rounding tells, where the bound moves no argument: t
+ * = 0, or a bound on another measure than backward. Only the exact row is right then. */
+typedef struct {
+  const char *kernel, *scale, *bandwidth, *softcap, *bound;
+  double k[2][2]; /* d = 2, q = (0, 1), or (1, 1) for top-k of one key */
+  double right, wrong;
+} still_row;
+
+static const still_row still[] = {
+    {"normrelu", "0", "sqrt(2)", NULL, "backward<=16", {{1, 0}, {1, 0}}, 0, 1},
+    {"normrelu", "0", "sqrt(2)", "3", "backward<=16", {{1, 0}, {1, 0}}, 0, 1},
+    {"normrelu", "1", "sqrt(2/3)", NULL, "abs<=1e-3", {{0, 2. / 3}, {0, 0.5}}, 0, 1},
+    {"normrelu", "1", "1", NULL, "abs<=1e-3", {{0, 0.5}, {0, 0.5}}, 0, 1},
+    {"normrelu", "1", "1", "1", "abs<=1e-3", {{0, 0.5}, {0, 0.5}}, 0, 1},
+    {"epanechnikov", NULL, "1", NULL, "abs<=1e-3", {{1, 1}, {1, 1}}, 0, 1},
+    {"biweight", NULL, "1/3", NULL, "abs<=1e-3", {{1. / 3, 1}, {2, 1}}, 1, 0},
+    {"triweight", NULL, "sqrt(2)", NULL, "abs<=1e-3", {{1, 0}, {1, 2}}, 0, 2},
+    {"uniform", NULL, "1", NULL, "abs<=1e-3", {{1, 1}, {2, 1}}, 1, 0},
+    {"uniform", NULL, "sqrt(2)", NULL, "abs<=1e-3", {{1, 0}, {1 + 0x1p-52, 0}}, 1, 1.5},
+    {"topk-uniform", "1", NULL, NULL, "abs<=1e-3", {{1, 0}, {1, 0x1p-300}}, 2, 1},
+    {"topk-uniform", "1", NULL, "5", "abs<=1e-3", {{1, 0}, {1, 0x1p-300}}, 2, 1},
+    {"topk-softmax", "sqrt(2)", NULL, NULL, "abs<=1e-3", {{1, 0}, {1, 0x1p-300}}, 2, 1},
+    {"topk-uniform", "1", NULL, NULL, "backward<=1e-150", {{1, 0}, {1, 0x1p-300}}, 2, 1},
+};
+
+START_TEST(keys_that_nothing_moves_are_decided_exactly) {
+  const still_row *r = &still[_i];
+  int top = !strncmp(r->kernel, "topk", 4);
+  double q[2] = {top, 1}, k[2][2], v[2] = {1, 2}, out[1];
+  attest_error error;
+  memcpy(k, r->k, sizeof k);
+  for (int right = 0; right < 2; right++) {
+    attest_problem *problem = attest_problem_new(r->kernel, &error);
+    const char *names[] = {"scale", "bandwidth", "softcap", "topk"};
+    const char *values[] = {r->scale, r->bandwidth, r->softcap, top ? "1" : NULL};
+    for (int i = 0; i < 4; i++)
+      ck_assert(!values[i] || !attest_problem_set(problem, names[i], values[i], &error));
+    attest_tensor t = attest_tensor_of(q, ATTEST_FLOAT64, 2, (int64_t[]){1, 2});
+    ck_assert(!attest_problem_input(problem, "q", &t, &error));
+    t = attest_tensor_of(k, ATTEST_FLOAT64, 2, (int64_t[]){2, 2});
+    ck_assert(!attest_problem_input(problem, "k", &t, &error));
+    t = attest_tensor_of(v, ATTEST_FLOAT64, 2, (int64_t[]){2, 1});
+    ck_assert(!attest_problem_input(problem, "v", &t, &error));
+    t = attest_tensor_of(out, ATTEST_FLOAT64, 2, (int64_t[]){1, 1});
+    ck_assert(!attest_problem_output(problem, "out", &t, &error));
+    out[0] = right ? r->right : r->wrong;
+    attest_certificate *c = attest_check(problem, r->bound, &error);
+    ck_assert_msg(c != NULL, "%s", error.message);
+    ck_assert_msg(attest_certificate_verdict(c) == (right ? CERTIFIED : REFUTED), "%s",
+                  attest_certificate_text(c));
+    attest_certificate_free(c);
+    attest_problem_free(problem);
+  }
+}
+END_TEST
+
 /* ---- scores so large that rounding them changes everything ---- */
 
 /* Any mean of the values may be what such scores make; nothing beyond them is. */
 START_TEST(results_beyond_all_values_are_refuted) {
-  static const char *const kernels[] = {"sparsemax", "entmax", "relumax", "topk-softmax"};
+  static const char *const kernels[] = {"softmax", "sparsemax", "entmax", "relumax",
+                                        "topk-softmax"};
   static const float s[3] = {1e30f, -2e30f, 5e29f};
-  for (int i = 0; i < 4; i++) {
+  for (int i = 0; i < 5; i++) {
     fixture_row r;
     fixture_row_open(&r, kernels[i], NULL, s, 3, 3);
     for (int right = 0; right < 2; right++) {
@@ -243,6 +302,8 @@ enum { MODEL_CASES = 11 };
 void test_sparse_edges(Suite *suite) {
   TCase *tc = tcase_create("sparse_edges");
   tcase_add_loop_test(tc, rows_that_may_empty_have_their_verdict, 0, sizeof rows / sizeof *rows);
+  tcase_add_loop_test(tc, keys_that_nothing_moves_are_decided_exactly, 0,
+                      sizeof still / sizeof *still);
   tcase_add_test(tc, results_beyond_all_values_are_refuted);
   tcase_add_test(tc, selections_do_not_depend_on_the_size_of_scores);
   tcase_add_loop_test(tc, models_explain_what_their_rounding_does, 0, MODEL_CASES);
