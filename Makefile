@@ -13,11 +13,12 @@ PACKAGES = gcc libc6-dev libflint-dev libmpfr-dev libgmp-dev libfftw3-dev libjan
   nettle-dev libsqlite3-dev check pkg-config python3-numpy python3-mpmath python3-jsonschema
 PACKAGES_CLANG = clang libomp-dev
 PACKAGES_PEERS = python3-torch libopenblas0-pthread
+PACKAGES_AUDIT = clang clang-tidy libomp-dev cppcheck valgrind gcovr
 PACKAGES_PROOFS = coq libcoq-coquelicot libcoq-flocq libcoq-interval libcoq-gappa gappa \
   libcoq-mathcomp-ssreflect libcoq-mathcomp-algebra python3
 
 # Goals that must be over before anything is compiled: `make -j2 deps check`.
-FIRST = $(filter deps deps-clang deps-peers deps-proofs,$(MAKECMDGOALS))
+FIRST = $(filter deps deps-audit deps-clang deps-peers deps-proofs,$(MAKECMDGOALS))
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
@@ -80,9 +81,9 @@ MUTANT_OBJECTS = $(patsubst $(BUILD)/src/%,$(MUTANTS)/src/%,$(call mutated_stem,
   $(filter-out $(call mutated_stem,$(LIB_OBJECTS)),$(LIB_OBJECTS))
 
 # ---- goals -----------------------------------------------------------------------------------
-.PHONY: all deps deps-clang deps-peers deps-proofs certify check unit command bench install uninstall
+.PHONY: all deps deps-audit deps-clang deps-peers deps-proofs certify check unit command bench install uninstall
 .PHONY: proofs proofs-coqchk
-.PHONY: lint fuzz-minute faults audit
+.PHONY: lint fuzz-minute faults oracles threads memcheck coverage proofs-clean selftest audit
 .PHONY: fuzz format format-check clean help FORCE
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
@@ -94,6 +95,9 @@ deps: ## install the packages that building and testing need (apt-get, sudo when
 
 deps-clang: ## install clang and its OpenMP, for CC=clang
 	@.ci/deps $(PACKAGES_CLANG)
+
+deps-audit: ## install what `make audit` needs beside them: clang and its tools, cppcheck, valgrind, gcovr
+	@.ci/deps $(PACKAGES_AUDIT)
 
 deps-peers: ## install PyTorch and a fast BLAS (600 MB), which `make bench` compares with where present
 	@.ci/deps $(PACKAGES_PEERS)
@@ -221,24 +225,21 @@ $(BUILD)/run-tests: $(call obj,$(TEST_SOURCES) $(TEST_SUPPORT)) $(BUILD)/libatte
   $(call obj,$(CMD_SOURCES) $(TEST_SOURCES) $(TEST_SUPPORT)))
 
 # ---- fuzzing ---------------------------------------------------------------------------------
-# libFuzzer comes with clang. The seeds are in tests/fuzz/seeds; what is found stays in $(FUZZ).
+# libFuzzer comes with clang. It begins with tests/fuzz/corpus; what it finds stays in $(FUZZ).
 FUZZ = build-fuzz
 SECONDS ?= 600
-FORMATS ?= npy npz safetensors yaml json
+FORMATS ?= npy npz safetensors yaml json words
+FUZZ_TARGETS = $(addprefix $(FUZZ)/fuzz_,tensor text words)
 FUZZ_BUILD = $(MAKE) --no-print-directory CC=clang BUILD=$(FUZZ) isa_baseline=-O1 \
   isa_avx2='-O1 -mavx2 -mfma -mf16c' CFLAGS='-O1 -g -fno-omit-frame-pointer \
   -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all'
 
-fuzz: ## fuzz the parsers under sanitizers (FORMATS="npy npz safetensors yaml json", SECONDS=600 each)
-	@$(FUZZ_BUILD) $(FUZZ)/fuzz_tensor $(FUZZ)/fuzz_text
-	@tests/fuzz/seeds $(FUZZ)/seeds
-	@for format in $(FORMATS); do \
-	  case $$format in npy|npz|safetensors) target=tensor;; *) target=text;; esac; \
-	  mkdir -p $(FUZZ)/corpus_$$format; \
-	  $(FUZZ)/fuzz_$$target -max_total_time=$(SECONDS) -timeout=20 -rss_limit_mb=4096 \
-	    -max_len=65536 -artifact_prefix=$(FUZZ)/$$format- -print_final_stats=1 \
-	    $(FUZZ)/corpus_$$format $(FUZZ)/seeds/$$format || exit 1; \
-	done
+fuzz: ## fuzz the parsers under sanitizers (FORMATS="npy npz safetensors yaml json words", SECONDS=600 each)
+	@$(FUZZ_BUILD) $(FUZZ_TARGETS)
+	@tests/fuzz/run $(FUZZ) $(SECONDS) $(FORMATS)
+
+fuzz-minute: ## fuzz every parser for a minute
+	@$(MAKE) --no-print-directory fuzz SECONDS=60
 
 $(BUILD)/fuzz_%: tests/fuzz/fuzz_%.c $(BUILD)/libattest.a
 	$(call quiet,LINK,$@)$(CC) $(ALL_CFLAGS) -fsanitize=fuzzer -o $@ $^ $(LDLIBS)
@@ -277,15 +278,39 @@ lint: ## clang-tidy and cppcheck, with .clang-tidy and .cppcheck
 	@cppcheck --std=c11 --enable=warning,portability,performance --suppressions-list=.cppcheck --inline-suppr \
 	  -D_GNU_SOURCE -DATTEST_ISA=baseline -q -j $(JOBS) --error-exitcode=1 src
 
-fuzz-minute: ## fuzz every parser for a minute
-	@$(MAKE) --no-print-directory fuzz SECONDS=60
-
 faults: $(BUILD)/attest ## kill -9 at 100 random moments of certify, sweep and writing reports, and other faults
-	@ATTEST_FAULTS=100 TEST_TIMEOUT=1200 tests/command/run $(BUILD)/attest tests/command/faults.py
+	@ATTEST_FAULTS=100 TEST_TIMEOUT=1800 tests/command/run $(BUILD)/attest tests/command/faults.py
 
-audit: ## all of these: lint fuzz-minute faults
-	@for goal in lint fuzz-minute faults; do \
-	  echo "== make $$goal"; $(MAKE) --no-print-directory $$goal || exit 1; done
+oracles: $(BUILD)/run-tests ## Arb, MPFR, rationals, double-double and double on the same rows; radii attacked by search
+	@tests/audit/oracles $(BUILD)/run-tests $(ELEMENTS)
+
+# The thread sanitizer and OpenMP get on in clang, with Archer.
+THREADS = build-threads
+threads: ## every parallel region under the thread sanitizer
+	@$(MAKE) --no-print-directory CC=clang BUILD=$(THREADS) CFLAGS='-O1 -g' SAN_CFLAGS=-fsanitize=thread $(THREADS)/attest
+	@tests/audit/threads $(THREADS)/attest
+
+memcheck: $(BUILD)/run-tests ## the tests of the ball and exact tiers under valgrind
+	@tests/audit/valgrind $(BUILD)/run-tests
+
+COVERAGE = build-coverage
+coverage: ## run all tests with counts, print the share of lines that they reach in each folder of src/
+	@$(MAKE) --no-print-directory BUILD=$(COVERAGE) CFLAGS='-O1 -g --coverage -fprofile-update=single' \
+	  $(COVERAGE)/attest $(COVERAGE)/run-tests
+	@find $(COVERAGE) -name '*.gcda' -delete
+	@$(MAKE) --no-print-directory BUILD=$(COVERAGE) CFLAGS='-O1 -g --coverage -fprofile-update=single' check
+	@tests/audit/coverage $(COVERAGE)
+
+proofs-clean: ## check all proofs anew
+	@rm -rf $(BUILD)/proofs
+	@$(MAKE) --no-print-directory proofs
+
+selftest: $(BUILD)/attest ## the certifier on trial: mutants
+	@$(BUILD)/attest selftest
+
+GOALS ?= selftest oracles faults lint fuzz-minute threads memcheck coverage proofs-clean
+audit: $(BUILD)/attest $(BUILD)/run-tests ## all of these, each timed, with a line of summary (GOALS="oracles faults": only some)
+	@tests/audit/run $(BUILD)/audit $(GOALS)
 
 # ---- housekeeping ----------------------------------------------------------------------------
 format: ## lay the sources out with clang-format
@@ -295,7 +320,7 @@ format-check: ## fail when a source is not laid out as clang-format would
 	@clang-format --dry-run --Werror $(FORMATTED)
 
 clean: ## remove all that was built
-	rm -rf build build-san build-fuzz $(BUILD)
+	rm -rf build build-san build-fuzz build-threads build-coverage $(BUILD)
 
 help: ## print this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1\t\2/p' Makefile | expand -t 22

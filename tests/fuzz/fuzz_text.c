@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* YAML and JSON: plans, claim files and certificates. An accepted plan can name all its cases. */
+/* YAML and JSON: plans, claim files, certificates and benchmarks. An accepted plan can name all its
+ * cases. */
 #include "../../src/certify/plan.h"
 #include "../../src/claims/claims.h"
 #include "../../src/report/compare.h"
@@ -29,6 +30,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
   try_plan(path);
   if (!claim_file_open(&claims, path, &error)) claim_file_close(&claims);
   compare_certificates(&counts, nowhere, path, path, 2, &error);
+  if (compare_is_benchmark(path)) compare_benchmarks(&counts, nowhere, path, path, 2, &error);
   close(descriptor);
   return 0;
 }
