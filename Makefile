@@ -46,6 +46,9 @@ LDLIBS = $(ARB_LIBS) -lflint -lmpfr -lgmp -lfftw3 -lfftw3f -ljansson -lyaml -lzi
 CHECK_LIBS = $(shell pkg-config --libs check)
 LINK = $(CC) $(ALL_CFLAGS) $(LDFLAGS) -o $@ $(filter %.o %.a,$^)
 
+# A busy machine may take its time.
+export CK_DEFAULT_TIMEOUT ?= 60
+
 # ---- sources ---------------------------------------------------------------------------------
 # Files *_isa.c are compiled once for each instruction set; their functions carry its name as
 # suffix (see tensor/isa.h).
@@ -83,7 +86,7 @@ MUTANT_OBJECTS = $(patsubst $(BUILD)/src/%,$(MUTANTS)/src/%,$(call mutated_stem,
 # ---- goals -----------------------------------------------------------------------------------
 .PHONY: all deps deps-audit deps-clang deps-peers deps-proofs certify check unit command bench install uninstall
 .PHONY: proofs proofs-coqchk
-.PHONY: lint fuzz-minute faults oracles threads memcheck coverage proofs-clean selftest audit
+.PHONY: lint fuzz-minute faults oracles sanitizers threads memcheck coverage proofs-clean selftest audit
 .PHONY: fuzz format format-check clean help FORCE
 .DELETE_ON_ERROR:
 MAKEFLAGS += --no-builtin-rules
@@ -277,6 +280,7 @@ lint: ## clang-tidy and cppcheck, with .clang-tidy and .cppcheck
 	@echo "cppcheck"
 	@cppcheck --std=c11 --enable=warning,portability,performance --suppressions-list=.cppcheck --inline-suppr \
 	  -D_GNU_SOURCE -DATTEST_ISA=baseline -q -j $(JOBS) --error-exitcode=1 src
+	@echo "lint: $(words $(TIDY_SOURCES) $(ISA_SOURCES)) sources, findings 0"
 
 faults: $(BUILD)/attest ## kill -9 at 100 random moments of certify, sweep and writing reports, and other faults
 	@ATTEST_FAULTS=100 TEST_TIMEOUT=1800 tests/command/run $(BUILD)/attest tests/command/faults.py
@@ -289,6 +293,9 @@ THREADS = build-threads
 threads: ## every parallel region under the thread sanitizer
 	@$(MAKE) --no-print-directory CC=clang BUILD=$(THREADS) CFLAGS='-O1 -g' SAN_CFLAGS=-fsanitize=thread $(THREADS)/attest
 	@tests/audit/threads $(THREADS)/attest
+
+sanitizers: ## the unit tests under the address and undefined-behaviour sanitizers
+	@$(MAKE) --no-print-directory SAN=1 unit
 
 memcheck: $(BUILD)/run-tests ## the tests of the ball and exact tiers under valgrind
 	@tests/audit/valgrind $(BUILD)/run-tests
@@ -308,7 +315,7 @@ proofs-clean: ## check all proofs anew
 selftest: $(BUILD)/attest ## the certifier on trial: mutants
 	@$(BUILD)/attest selftest
 
-GOALS ?= selftest oracles faults lint fuzz-minute threads memcheck coverage proofs-clean
+GOALS ?= selftest oracles faults lint fuzz-minute sanitizers threads memcheck coverage proofs-clean
 audit: $(BUILD)/attest $(BUILD)/run-tests ## all of these, each timed, with a line of summary (GOALS="oracles faults": only some)
 	@tests/audit/run $(BUILD)/audit $(GOALS)
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,10 +16,14 @@ __attribute__((noreturn)) static void give_up(void) {
   _exit(EXIT_TROUBLE);
 }
 
-/* FLINT would ask for memory to say so, and again for want of that. */
+/* FLINT would ask for memory to say so, and again for want of that. Of several threads that find
+ * none the first says so, and the others wait for the end. */
 static void *checked(void *block) {
   static const char message[] = "attest: out of memory: raise the limit, or use fewer --threads\n";
+  static atomic_flag is_said = ATOMIC_FLAG_INIT;
   if (block) return block;
+  while (atomic_flag_test_and_set(&is_said))
+    pause();
   ssize_t written = write(STDERR_FILENO, message, sizeof message - 1);
   (void)written;
   give_up();

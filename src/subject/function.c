@@ -56,14 +56,14 @@ static attest_status parse_abi(subject_function *f, const char *abi, attest_erro
   if (letter && isa_chosen() < needed)
     return attest_fail(error, ATTEST_ERR_INPUT, "--library: %s needs vectors of %s, and this is %s",
                        f->symbol, isa_name(needed), isa_name(isa_chosen()));
-#if !defined(__x86_64__)
+#if defined(__x86_64__)
+  char vectors[] = {letter, 0};
+  if (letter && !abi) abi = vectors;
+#else
   if (letter)
     return attest_fail(error, ATTEST_ERR_SUPPORT, "--library: vector functions are for x86-64");
 #endif
-  if (letter && !abi)
-    snprintf(f->abi, sizeof f->abi, "%c", letter);
-  else
-    snprintf(f->abi, sizeof f->abi, "%s", abi ? abi : "scalar");
+  snprintf(f->abi, sizeof f->abi, "%s", abi ? abi : "scalar");
   return ATTEST_OK;
 }
 

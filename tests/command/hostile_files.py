@@ -6,11 +6,12 @@ import json
 import os
 import resource
 import struct
+import subprocess
 import zipfile
 
 import numpy as np
 
-from attest_command import done, expect, folder, path, run
+from attest_command import ATTEST, done, expect, folder, path, run
 
 MEMORY = 400 << 20  # address space, libraries included; every file here claims more than that
 q = np.ones((4, 2), "f4")
@@ -103,4 +104,44 @@ good = write("good.json", json.dumps({"schema": "attest/1", "cases": []}).encode
 refused("a deep report", "report", good, write("deep.json", b"[" * 200000))
 refused("a report that is none", "report", good, write("none.json", b'{"schema": "attest/1", "cases": {"a": 1e999}}'))
 refused("an expression without end", "eval", "(" * 100000)
+
+# Memory: at most MULTIPLE times the size of a file, whatever is in it (README, "Trust").
+MULTIPLE = 100
+
+
+def peak(*arguments):
+    """The largest resident memory of one run, in bytes."""
+    process = subprocess.Popen([ATTEST, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    _, status, usage = os.wait4(process.pid, 0)
+    process.returncode = os.waitstatus_to_exitcode(status)
+    return usage.ru_maxrss * 1024
+
+
+SIZE = 1 << 20
+dense = {"safetensors": ("inspect", tensors(b'{"a":[' + b"1," * (SIZE // 2) + b"1]}")),
+         "safetensors of empty objects": ("inspect", tensors(b'{"a":[' + b"{}," * (SIZE // 3) + b"{}]}")),
+         "yaml": ("certify", b"attest: 1\ncases: [" + b"a," * (SIZE // 2) + b"a]\n"),
+         "yaml of empty lists": ("claims", b"claims: [" + b"[]," * (SIZE // 3) + b"[]]\n"),
+         "yaml in blocks": ("claims", b"claims:\n" + b"- a\n" * (SIZE // 4)),
+         "json": ("report", b'{"schema": "attest/1", "cases": [' + b"[]," * (SIZE // 3) + b"[]]}")}
+least = peak("inspect", secret)
+for name, (verb, data) in dense.items():
+    file = write("dense", data)
+    if verb == "inspect":
+        os.replace(file, path("dense.safetensors"))
+        file = path("dense.safetensors")
+    used = (peak(verb, file, *([file] if verb == "report" else [])) - least) / len(data)
+    expect(f"a dense {name} takes at most {MULTIPLE} times its size", used <= MULTIPLE, f"{used:.1f} times")
+
+# What the fuzzers begin with: nothing there crashes, hangs or reads as a success that it is not.
+corpus = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "fuzz", "corpus")
+statuses = {}
+for format in ("npy", "npz", "safetensors", "yaml", "json"):
+    for name in sorted(os.listdir(os.path.join(corpus, format))):
+        file = os.path.join(corpus, format, name)
+        copy = write("sample." + format, open(file, "rb").read())
+        for command in {"yaml": (["certify", copy, "--time", "1s"], ["claims", copy]), "json": (["report", copy, copy],)}.get(
+                format, (["inspect", copy],)):
+            statuses.setdefault(run(*command, timeout=60)[0], []).append(f"{command[0]} {format}/{name}")
+expect("files of the fuzzers' corpus exit as they should", set(statuses) <= {0, 1, 2, 3}, {s: f for s, f in statuses.items() if s not in (0, 1, 2, 3)})
 done()
