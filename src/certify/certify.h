@@ -143,6 +143,9 @@ attest_verdict certify_worse(attest_verdict a, attest_verdict b);
 attest_status certify_case_input(certify_case *c, const char *name, const tensor_file *file,
                                  const attest_tensor *tensor, attest_error *error);
 
+/* The inputs noted for `from` become those of the case, which has none. */
+void certify_case_move_inputs(certify_case *c, certify_case *from);
+
 /* Refuses the first visible element of the slice that is not finite, under nonfinite error
  * (finite.c). */
 attest_status certify_check_finite(const attest_problem *problem, const problem_slice *slice,

@@ -49,7 +49,7 @@ static attest_status add_bound(engine_output *o, const certify_bound *bound, att
   if (bound->measure == MEASURE_THEORY && !o->subject->machine)
     return attest_fail(error, ATTEST_ERR_INPUT,
                        "a theory bound needs the machine model of the kernel: declare it with "
-                       "--arithmetic, or give a numeric bound");
+                       "--arithmetic (arithmetic: in a plan), or give a numeric bound");
   if (bound->measure == MEASURE_ALLCLOSE) {
     if (o->allclose)
       return attest_fail(error, ATTEST_ERR_INPUT,
@@ -210,7 +210,7 @@ attest_status engine_outputs(engine *e, const certify_subject *subjects, size_t 
     if (engine_elements(e, &e->outputs[i]) == 0)
       status = attest_fail(error, ATTEST_ERR_INPUT,
                            "output %s has no elements, so nothing would be certified: pass "
-                           "--allow-empty if that is meant",
+                           "--allow-empty to attest check if that is meant",
                            problem_output_names[e->outputs[i].output]);
   return status;
 }

@@ -48,11 +48,15 @@ static attest_status take_text(reader *r, char **text, const config_node *mappin
 
 /* ---- subjects ---- */
 
+static int is_blank(const config_node *node) {
+  return node->kind == CONFIG_SCALAR && !node->text[strspn(node->text, " \t\n")];
+}
+
 static attest_status take_words(reader *r, plan_subject *s, const config_node *node) {
   s->shell = node->kind == CONFIG_SCALAR;
   const config_node *items = s->shell ? node : node->items;
   size_t count = s->shell ? 1 : node->count;
-  if (node->kind == CONFIG_MAPPING || !count)
+  if (node->kind == CONFIG_MAPPING || !count || is_blank(items))
     return FAIL(r, node, "exec must be a command line or a list of words");
   if (!(s->words = calloc(count + 1, sizeof *s->words))) return out_of_memory(r);
   for (size_t i = 0; i < count; i++) {
@@ -175,6 +179,24 @@ static plan_axis *place_axis(plan_case *c, axis_kind kind, const char *key) {
   return axis;
 }
 
+static int compare_texts(const void *a, const void *b) {
+  return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+/* Cases are told apart by their values. */
+static attest_status check_distinct(reader *r, const plan_axis *axis, const config_node *node) {
+  char **sorted = malloc((axis->count + 1) * sizeof *sorted);
+  if (!sorted) return out_of_memory(r);
+  attest_status status = ATTEST_OK;
+  memcpy(sorted, axis->values, axis->count * sizeof *sorted);
+  qsort(sorted, axis->count, sizeof *sorted, compare_texts);
+  for (size_t i = 1; i < axis->count && !status; i++)
+    if (!strcmp(sorted[i - 1], sorted[i]))
+      status = FAIL(r, node, "%s has the value %.60s twice", axis->key, sorted[i]);
+  free(sorted);
+  return status;
+}
+
 static attest_status take_axis(reader *r, plan_case *c, axis_kind kind, const char *key,
                                const config_node *node) {
   if (!node) return ATTEST_OK;
@@ -190,7 +212,7 @@ static attest_status take_axis(reader *r, plan_case *c, axis_kind kind, const ch
   attest_status status = node->count ? ATTEST_OK : FAIL(r, node, "%s is an empty list", key);
   for (size_t i = 0; i < node->count && !status; i++)
     status = add_item(r, axis, &node->items[i]);
-  return status;
+  return status ? status : check_distinct(r, axis, node);
 }
 
 static attest_status take_params(reader *r, plan_case *c, const config_node *node) {
@@ -434,6 +456,30 @@ static attest_status count_case(reader *r, plan_case *c, const config_node *node
                                   : FAIL(r, node, "the plan has more than %d cases", CASES_MAX);
 }
 
+static const plan_axis *find_shape(const plan_case *c, const char *key) {
+  for (size_t a = 0; a < c->axis_count; a++)
+    if (c->axes[a].kind == AXIS_SHAPE && !strcmp(c->axes[a].key, key)) return &c->axes[a];
+  return NULL;
+}
+
+/* Lists multiply, so that every hq meets every hkv. */
+static attest_status check_heads(reader *r, const plan_case *c, const config_node *node) {
+  static const char *const one[] = {"1"};
+  const plan_axis *hq = find_shape(c, "hq"), *hkv = find_shape(c, "hkv");
+  const char *const *given = hq ? (const char *const *)hq->values : one;
+  for (size_t i = 0; hkv && i < (hq ? hq->count : 1); i++)
+    for (size_t k = 0; k < hkv->count; k++) {
+      long long n = strtoll(given[i], NULL, 10), m = strtoll(hkv->values[k], NULL, 10);
+      if (m ? n % m : n)
+        return FAIL(r, config_find(config_find(node, "shape"), "hkv"),
+                    "hkv %lld does not divide hq %lld: a key head serves as many query heads as "
+                    "any other; lists multiply, so put pairs that go together into cases of their "
+                    "own",
+                    m, n);
+    }
+  return ATTEST_OK;
+}
+
 /* rational without a number of keys visits every row length, one row each. */
 static attest_status complete_shape(reader *r, plan_case *c, const config_node *node) {
   const config_node *shape = config_find(node, "shape");
@@ -491,7 +537,8 @@ static attest_status take_case(reader *r, plan_case *c, const config_node *node)
   if (!bound && r->defaults) bound = config_find(r->defaults, "bound");
   status = take_bound(r, c, bound, NULL);
   if (!status) status = check_axes(r, c, node);
-  return status ? status : count_case(r, c, node);
+  if (!status) status = count_case(r, c, node);
+  return status ? status : check_heads(r, c, node);
 }
 
 static attest_status take_cases(reader *r, const config_node *node) {

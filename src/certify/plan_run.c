@@ -54,6 +54,11 @@ static attest_status add_input_file(scene *s, const char *path, attest_error *er
     const attest_tensor *tensor = tensor_file_find(file, problem_input_names[i]);
     if (tensor) status = attest_problem_input(s->problem, problem_input_names[i], tensor, error);
   }
+  for (int i = INPUT_Q; i <= INPUT_V && !status; i++)
+    if (!s->problem->input[i].data)
+      status = attest_fail(error, ATTEST_ERR_INPUT,
+                           "input %s holds no tensor %s: q, k and v are wanted under these names",
+                           path, problem_input_names[i]);
   s->dtype = s->problem->input[INPUT_Q].dtype;
   return status;
 }

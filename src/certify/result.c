@@ -97,6 +97,13 @@ attest_status certify_case_input(certify_case *c, const char *name, const tensor
              : digest(input->sha256, tensor, error);
 }
 
+void certify_case_move_inputs(certify_case *c, certify_case *from) {
+  c->input_count = from->input_count;
+  c->inputs = from->inputs;
+  from->input_count = 0;
+  from->inputs = NULL;
+}
+
 /* ---- the worst element ---- */
 
 /* The exact value of an element between two doubles, neighbours where balls allow that. */

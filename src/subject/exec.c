@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "folder.h"
+#include "inputs.h"
 #include "internal.h"
 #include "processes.h"
 #include "watcher.h"
@@ -29,12 +30,15 @@ attest_status subject_command_new(subject_command **command, char *const words[]
                                   int persistent, unsigned flags, attest_error *error) {
   static const char line_end[] = " \"$@\"";
   size_t given = 0, lead = shell ? 3 : 0;
+  *command = NULL;
   while (words[given])
     given++;
+  if (!words[0][strspn(words[0], " \t\n")])
+    return attest_fail(error, ATTEST_ERR_INPUT,
+                       "exec is empty: a command is wanted, as in 'python3 kernel.py'");
   subject_command *c = calloc(1, sizeof *c);
   if (c) c->words = calloc(given + lead + 2, sizeof *c->words);
   int complete = c && c->words;
-  *command = c;
   if (complete) *c = (subject_command){0, c->words, shell, persistent, flags, {0}};
   if (complete && shell) {
     /* sh -c 'CMD "$@"' sh FOLDER */
@@ -50,9 +54,9 @@ attest_status subject_command_new(subject_command **command, char *const words[]
     c->words[c->count++] = strdup(words[i]);
   for (size_t i = 0; complete && i < c->count; i++)
     complete = c->words[i] != NULL;
+  *command = complete ? c : NULL;
   if (complete) return ATTEST_OK;
   subject_command_free(c);
-  *command = NULL;
   return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
 }
 
@@ -66,15 +70,6 @@ void subject_command_free(subject_command *command) {
 }
 
 /* ---- what comes back ---- */
-
-/* "FOLDER/out.npy" of an output, with its underscore. */
-static void output_path(char path[FOLDER_PATH + 64], const char *folder, const char *name,
-                        const char *suffix) {
-  int length = snprintf(path, FOLDER_PATH + 64, "%s/", folder);
-  snprintf(path + length, 64, "%s%s", name, suffix);
-  for (char *c = path + length; *c; c++)
-    if (*c == '-') *c = '_';
-}
 
 /* The tensor of an output in a file: under its own name with either dash; one that is alone in
  * `out.safetensors` is out, one in an npy file what the file is called. */
@@ -92,17 +87,41 @@ static const attest_tensor *find_output(const tensor_file *file, int output, int
   return tensor;
 }
 
+static int is_there(const char *folder, const char *name, const char *suffix) {
+  char path[FOLDER_PATH + 64];
+  struct stat info;
+  folder_file(path, folder, name, suffix);
+  return lstat(path, &info) == 0;
+}
+
+static int is_together(const char *folder) {
+  return is_there(folder, "out", ".safetensors");
+}
+
+/* Two files may differ, and nobody says which of them counts. */
+static int is_twice(subject_result *result, const char *folder) {
+  for (int i = 0; i < OUTPUT_COUNT; i++) {
+    if (!is_there(folder, problem_output_names[i], ".npy")) continue;
+    subject_fail(result, "two-outputs",
+                 "it wrote %s.npy and out.safetensors: one of them is wanted",
+                 problem_output_names[i]);
+    return 1;
+  }
+  return 0;
+}
+
 /* Opens what the command wrote: 0, or -1 and the result says why not. Without `result` nothing is
  * kept. */
 static int read_outputs(subject_result *result, const char *folder, unsigned wanted,
                         unsigned flags) {
   char path[FOLDER_PATH + 64];
   struct stat info;
-  output_path(path, folder, "out", ".safetensors");
-  int together = lstat(path, &info) == 0;
+  int together = is_together(folder);
+  if (together && is_twice(result, folder)) return -1;
+  folder_file(path, folder, "out", ".safetensors");
   for (int i = 0; i < OUTPUT_COUNT; i++) {
     attest_error error = {0};
-    if (!together) output_path(path, folder, problem_output_names[i], ".npy");
+    if (!together) folder_file(path, folder, problem_output_names[i], ".npy");
     const char *file_name = strrchr(path, '/') + 1;
     if (lstat(path, &info) == 0) {
       attest_status status = tensor_file_open(&result->files[i], path, flags, &error);
@@ -126,11 +145,6 @@ static int read_outputs(subject_result *result, const char *folder, unsigned wan
   return 0;
 }
 
-/* Bytes of the elements, rounded up so that what follows is aligned. */
-static size_t copy_size(const attest_tensor *t) {
-  return ((size_t)tensor_elements(t) * tensor_dtype_size(t->dtype) + 63) / 64 * 64;
-}
-
 /* Whether an output has as many elements as it should: others are refuted by their shape. */
 static int is_of_size(const attest_tensor *t, const attest_problem *problem, int output) {
   int ndim;
@@ -146,23 +160,37 @@ static attest_status keep_copies(subject_result *result, const attest_problem *p
                                  attest_error *error) {
   size_t bytes = 0;
   int copied[OUTPUT_COUNT];
+  char *at;
   for (int i = 0; i < OUTPUT_COUNT; i++)
     if ((copied[i] = is_of_size(&result->output[i], problem, i)))
-      bytes += copy_size(&result->output[i]);
-  void *memory = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-  if (memory == MAP_FAILED) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  result->memory = memory;
-  result->memory_size = bytes + 1;
-  char *at = memory;
-  for (int i = 0; i < OUTPUT_COUNT; i++) {
-    attest_tensor *t = &result->output[i];
-    if (!copied[i]) continue;
-    tensor_copy(at, t);
-    size_t used = copy_size(t);
-    *t = attest_tensor_of(at, t->dtype, t->ndim, t->shape);
-    at += used;
-  }
-  return ATTEST_OK;
+      bytes += subject_copy_size(&result->output[i]);
+  attest_status status = subject_copies(&at, &result->outputs, bytes, error);
+  for (int i = 0; i < OUTPUT_COUNT && !status; i++)
+    if (copied[i]) result->output[i] = subject_copy(&at, &result->output[i]);
+  return status;
+}
+
+typedef struct {
+  subject_result *result;
+  const subject_command *command;
+  const char *folder;
+  const attest_problem *problem;
+  unsigned wanted;
+  attest_status status;
+  attest_error *error;
+} taking;
+
+static void take(void *context) {
+  taking *t = context;
+  if (!read_outputs(t->result, t->folder, t->wanted, t->command->flags) && t->command->persistent)
+    t->status = keep_copies(t->result, t->problem, t->error);
+}
+
+/* What the command wrote, where it did its work; one that goes on may still cut it short. */
+static attest_status take_outputs(taking *t) {
+  if (tensor_guarded(take, t))
+    subject_fail(t->result, "garbage", "its output was cut short while it was read");
+  return t->status;
 }
 
 /* ---- commands that go on ---- */
@@ -178,17 +206,28 @@ typedef struct {
 /* Half a second without a change of a file that is whole. */
 enum { LOOKS_OF_SILENCE = 500 / CHILD_LOOK_MILLISECONDS };
 
+typedef struct {
+  const silence *s;
+  int is_whole;
+} look;
+
+static void look_at_outputs(void *context) {
+  look *l = context;
+  subject_result trial = {0};
+  l->is_whole = !read_outputs(&trial, l->s->folder, l->s->wanted, l->s->flags);
+  subject_clear(&trial);
+}
+
 /* Not every command answers. One that does not is done with a folder when its output is whole, no
  * longer changes and it waits for the next line: without the last, an output that it would still
  * replace, or a status that it would still give, could be missed. */
 static int has_settled(silence *s) {
   char path[FOLDER_PATH + 64];
   struct stat info;
-  subject_result trial = {0};
-  output_path(path, s->folder, "out", ".safetensors");
-  if (stat(path, &info)) output_path(path, s->folder, "out", ".npy");
-  int whole = !stat(path, &info) && !read_outputs(&trial, s->folder, s->wanted, s->flags);
-  subject_clear(&trial);
+  look l = {s, 0};
+  folder_file(path, s->folder, "out", ".safetensors");
+  if (stat(path, &info)) folder_file(path, s->folder, "out", ".npy");
+  int whole = !stat(path, &info) && !tensor_guarded(look_at_outputs, &l) && l.is_whole;
   int same = whole && s->changed.tv_sec == info.st_mtim.tv_sec &&
              s->changed.tv_nsec == info.st_mtim.tv_nsec;
   s->looks = same ? s->looks + 1 : 0;
@@ -277,8 +316,8 @@ static uint64_t output_bytes(const attest_problem *problem) {
 }
 
 static attest_status work_in(subject_result *result, subject_command *command, const char *folder,
-                             const attest_problem *problem, unsigned wanted,
-                             const subject_limits *limits, attest_error *error) {
+                             const attest_problem *problem, const subject_inputs *inputs,
+                             unsigned wanted, const subject_limits *limits, attest_error *error) {
   subject_child once = {.in = -1, .out = -1, .err = -1};
   subject_child *child = command->persistent ? &command->child : &once;
   child_event event = CHILD_EXITED;
@@ -297,10 +336,13 @@ static attest_status work_in(subject_result *result, subject_command *command, c
     subject_fail(result, "ended", "it ended instead of answering");
     failed = 1;
   }
-  if (!failed) failed = read_outputs(result, folder, wanted, command->flags) != 0;
-  if (!failed && command->persistent && (status = keep_copies(result, problem, error)))
-    return status;
-  if (failed && result->outcome == SUBJECT_FAILED && folder_is_full(folder, output_bytes(problem)))
+  if (!failed) {
+    taking t = {result, command, folder, problem, wanted, ATTEST_OK, error};
+    status = take_outputs(&t);
+  }
+  if (!status) status = inputs_inspect(result, inputs, problem, folder, error);
+  if (status) return status;
+  if (result->outcome == SUBJECT_FAILED && folder_is_full(folder, output_bytes(problem)))
     return attest_fail(error, ATTEST_ERR_IO,
                        "%s has no room for what the subject returns (and %s): free some, or name "
                        "another folder in TMPDIR",
@@ -309,17 +351,20 @@ static attest_status work_in(subject_result *result, subject_command *command, c
 }
 
 attest_status subject_exec(subject_result *result, subject_command *command,
-                           const attest_problem *problem, unsigned wanted,
-                           const subject_limits *limits, attest_error *error) {
+                           attest_problem *problem, unsigned wanted, const subject_limits *limits,
+                           attest_error *error) {
   char folder[FOLDER_PATH];
+  subject_inputs inputs;
   memset(result, 0, sizeof *result);
   attest_status status = watcher_start(error);
   if (!status) status = folder_make(folder, error);
   if (status) return status;
   watcher_note(WATCH_FOLDER, 0, folder);
-  status = work_in(result, command, folder, problem, wanted, limits, error);
+  status = inputs_keep(&inputs, result, problem, error);
+  if (!status) status = work_in(result, command, folder, problem, &inputs, wanted, limits, error);
   folder_remove(folder); /* files that are mapped stay readable */
   watcher_note(FORGET_FOLDER, 0, folder);
+  if (status) inputs_put_back(problem, &inputs);
   if (status) subject_clear(result);
   return status;
 }

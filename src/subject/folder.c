@@ -26,12 +26,10 @@ attest_status folder_make(char path[FOLDER_PATH], attest_error *error) {
 
 /* ---- filling ---- */
 
-/* The name in the folder: an underscore where the flag has a dash, so that it reads as a Python
- * name. */
-static void file_name(char name[FOLDER_PATH + 64], const char *path, const char *input,
-                      const char *suffix) {
+void folder_file(char name[FOLDER_PATH + 64], const char *path, const char *tensor,
+                 const char *suffix) {
   int length = snprintf(name, FOLDER_PATH + 64, "%s/", path);
-  snprintf(name + length, 64, "%s%s", input, suffix);
+  snprintf(name + length, 64, "%s%s", tensor, suffix);
   for (char *c = name + length; *c; c++)
     if (*c == '-') *c = '_';
 }
@@ -42,7 +40,7 @@ static attest_status write_json(const char *path, const attest_problem *problem,
   tensor_writer *writer;
   char *text = problem_json(problem);
   if (!text) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  file_name(name, path, "problem", ".json");
+  folder_file(name, path, "problem", ".json");
   attest_status status = tensor_writer_open(&writer, name, error);
   if (!status) {
     fprintf(tensor_writer_stream(writer), "%s\n", text);
@@ -64,10 +62,10 @@ attest_status folder_fill(const char *path, const attest_problem *problem, attes
     names[count] = problem_input_names[i];
     tensors[count++] = *t;
     if (t->dtype == ATTEST_BFLOAT16) continue;
-    file_name(name, path, problem_input_names[i], ".npy");
+    folder_file(name, path, problem_input_names[i], ".npy");
     status = tensor_write_npy(name, t, error);
   }
-  file_name(name, path, "in", ".safetensors");
+  folder_file(name, path, "in", ".safetensors");
   return status ? status : tensor_write_safetensors(name, count, names, tensors, error);
 }
 

@@ -8,6 +8,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "inputs.h"
 #include "internal.h"
 #include "shared.h"
 
@@ -189,7 +190,7 @@ static attest_status call(subject_result *result, const shared *s, const char *p
     return attest_fail(error, ATTEST_ERR_INTERRUPT, "interrupted while the subject ran");
   s->header->message[sizeof s->header->message - 1] = 0;
   if (event == CHILD_EXITED && s->header->phase == PHASE_START && s->header->message[0])
-    return attest_fail(error, ATTEST_ERR_INPUT, "--library: %s", s->header->message);
+    return attest_fail(error, ATTEST_ERR_INPUT, "library: %s", s->header->message);
   judge(result, s, event, &child, limits);
   return ATTEST_OK;
 }
@@ -200,7 +201,7 @@ static attest_status split(char **path, const char **symbol, const char *spec,
   const char *colon = strrchr(spec, ':');
   if (!colon || colon == spec || !colon[1])
     return attest_fail(error, ATTEST_ERR_INPUT,
-                       "--library %s: write FILE:SYMBOL, as in ./kernel.so:attention", spec);
+                       "library %s: write FILE:SYMBOL, as in ./kernel.so:attention", spec);
   int length = (int)(colon - spec);
   *symbol = colon + 1;
   const char *folder = memchr(spec, '/', (size_t)length) ? "" : "./";
@@ -219,11 +220,12 @@ static void take_outputs(subject_result *result, const shared *s) {
   }
 }
 
-attest_status subject_library(subject_result *result, const char *spec,
-                              const attest_problem *problem, unsigned wanted, attest_dtype dtype,
-                              const subject_limits *limits, attest_error *error) {
+attest_status subject_library(subject_result *result, const char *spec, attest_problem *problem,
+                              unsigned wanted, attest_dtype dtype, const subject_limits *limits,
+                              attest_error *error) {
   shared_header plan;
   shared s = {-1, NULL, NULL, &plan};
+  subject_inputs inputs;
   char *path = NULL, *params;
   const char *symbol = NULL;
   memset(result, 0, sizeof *result);
@@ -239,9 +241,11 @@ attest_status subject_library(subject_result *result, const char *spec,
     *s.header = plan;
     strcpy((char *)s.memory + plan.params_at, params);
     fill(&s, problem);
-    result->memory = s.memory;
-    result->memory_size = plan.size;
-    status = call(result, &s, path, symbol, limits, error);
+    result->outputs = (subject_memory){s.memory, plan.size};
+    status = inputs_keep(&inputs, result, problem, error);
+    if (!status) status = call(result, &s, path, symbol, limits, error);
+    if (!status) status = inputs_inspect(result, &inputs, problem, NULL, error);
+    if (status) inputs_put_back(problem, &inputs);
     close(s.descriptor);
   }
   if (!status) take_outputs(result, &s);

@@ -12,9 +12,35 @@ enum { STATUS_SKIPPED = 77 };
 void subject_clear(subject_result *result) {
   for (int i = 0; i < OUTPUT_COUNT; i++)
     tensor_file_close(result->files[i]);
-  if (result->memory) munmap(result->memory, result->memory_size);
+  const subject_memory *memories[] = {&result->outputs, &result->inputs};
+  for (int i = 0; i < 2; i++)
+    if (memories[i]->start) munmap(memories[i]->start, memories[i]->size);
   memset(result, 0, sizeof *result);
 }
+
+/* ---- copies ---- */
+
+attest_status subject_copies(char **at, subject_memory *memory, size_t bytes, attest_error *error) {
+  void *start = mmap(NULL, bytes + 1, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  if (start == MAP_FAILED) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  *memory = (subject_memory){start, bytes + 1};
+  *at = start;
+  return ATTEST_OK;
+}
+
+/* Rounded up so that what follows is aligned. */
+size_t subject_copy_size(const attest_tensor *t) {
+  return ((size_t)tensor_elements(t) * tensor_dtype_size(t->dtype) + 63) / 64 * 64;
+}
+
+attest_tensor subject_copy(char **at, const attest_tensor *t) {
+  attest_tensor copy = attest_tensor_of(*at, t->dtype, t->ndim, t->shape);
+  tensor_copy(*at, t);
+  *at += subject_copy_size(t);
+  return copy;
+}
+
+/* ---- outputs ---- */
 
 static void forget_outputs(attest_problem *problem) {
   for (int i = 0; i < OUTPUT_COUNT; i++)
@@ -71,10 +97,9 @@ int subject_judge(subject_result *result, child_event event, const subject_child
   int status = child->status, code = WIFEXITED(status) ? WEXITSTATUS(status) : 0;
   char reason[48];
   if (event == CHILD_TIMEOUT) {
-    subject_fail(result, "timeout", "it had not ended after %g seconds (--timeout)",
-                 limits->timeout);
+    subject_fail(result, "timeout", "it had not ended after %g seconds (timeout)", limits->timeout);
   } else if (event == CHILD_MEMORY) {
-    subject_fail(result, "memory", "it took more than %llu MiB of memory (--memory)",
+    subject_fail(result, "memory", "it took more than %llu MiB of memory (memory)",
                  (unsigned long long)(limits->memory >> 20));
   } else if (event == CHILD_EXITED && WIFSIGNALED(status)) {
     crashed(result, WTERMSIG(status));

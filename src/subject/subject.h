@@ -28,6 +28,12 @@ typedef enum {
   SUBJECT_FAILED   /* a refutation: `reason` and `detail` say why */
 } subject_outcome;
 
+/* Pages of this process alone, or those shared with a library. */
+typedef struct {
+  void *start; /* NULL: none */
+  size_t size;
+} subject_memory;
+
 typedef struct {
   subject_outcome outcome;
   char reason[48];                    /* a word: "crash(SIGSEGV)", "timeout", "no-output", .. */
@@ -35,8 +41,7 @@ typedef struct {
   char printed[1024];                 /* the end of what it printed: text, several lines */
   attest_tensor output[OUTPUT_COUNT]; /* data NULL: not returned; live until subject_clear */
   tensor_file *files[OUTPUT_COUNT];
-  void *memory; /* that of a library's outputs */
-  size_t memory_size;
+  subject_memory outputs, inputs; /* that of `output`, and that of the problem's inputs */
 } subject_result;
 
 void subject_clear(subject_result *result);
@@ -62,11 +67,13 @@ void subject_command_free(subject_command *command);
 /* Gives the command a folder with the inputs of a resolved problem: in.safetensors, problem.json,
  * and NAME.npy of every input that npy can hold. Its path is appended as the last argument. Reads
  * back out.safetensors, or out.npy (lse.npy, final-state.npy). `wanted`: the outputs without which
- * it fails, as bits. The folder is gone when this returns. Trouble is for what is not the
- * subject's: no room on the disk, no such command; ATTEST_ERR_INTERRUPT after Ctrl-C. */
+ * it fails, as bits. The folder is gone when this returns. Copies of its own, which live until
+ * subject_clear, become the inputs of the problem: what the command writes cannot change what its
+ * output is compared with; that it wrote into its inputs is a failure. Trouble is for what is not
+ * the subject's: no room on the disk, no such command; ATTEST_ERR_INTERRUPT after Ctrl-C. */
 attest_status subject_exec(subject_result *result, subject_command *command,
-                           const attest_problem *problem, unsigned wanted,
-                           const subject_limits *limits, attest_error *error);
+                           attest_problem *problem, unsigned wanted, const subject_limits *limits,
+                           attest_error *error);
 
 /* ---- shared libraries (library.c, worker.c) ---- */
 
@@ -74,10 +81,11 @@ attest_status subject_exec(subject_result *result, subject_command *command,
  * program again (verb subject-worker). Of the outputs `wanted`, out and final-state have `dtype`,
  * and lse has float32 (float64 where out has). Inputs are read only and outputs lie between guard
  * pages; a write beside them, a floating-point environment that is not put back, a crash are
- * failures. Trouble is for a library that cannot be loaded. */
-attest_status subject_library(subject_result *result, const char *spec,
-                              const attest_problem *problem, unsigned wanted, attest_dtype dtype,
-                              const subject_limits *limits, attest_error *error);
+ * failures. The problem's inputs become copies, as above. Trouble is for a library that cannot be
+ * loaded. */
+attest_status subject_library(subject_result *result, const char *spec, attest_problem *problem,
+                              unsigned wanted, attest_dtype dtype, const subject_limits *limits,
+                              attest_error *error);
 /* The child's side: descriptor 3 holds the tensors. The exit status of the process. */
 int subject_worker(const char *path, const char *symbol);
 

@@ -94,6 +94,10 @@ attest_status tensor_file_choose(size_t *index, const tensor_file *file, const c
 attest_status tensor_open(tensor_file **file, attest_tensor *tensor, const char *spec,
                           const char *role, unsigned flags, attest_error *error);
 
+/* Runs `work` (on one thread), which reads files that others may shorten: 0, or -1 where one was.
+ * The work ends at that moment, and what it held is lost. (guard.c) */
+int tensor_guarded(void (*work)(void *context), void *context);
+
 /* ---- writing (write.c) ---------------------------------------------------------------------- */
 
 /* A file that appears whole or not at all: written under a temporary name in the same folder, then

@@ -163,18 +163,22 @@ static attest_status compare(certify_case *result, const verb_problem *p, const 
   progress_end(how.context);
   if (!status && certify_case_verdict(result) == ATTEST_REFUTED)
     status = certify_diagnose(result, &subject, &how, error);
-  return status ? status : add_inputs(result, p, error);
+  return status;
 }
 
-/* A subject runs, and what it returns is compared. */
+/* A subject runs, and what it returns is compared. Digests come first: a subject may change files.
+ */
 static attest_status run_subject(certify_case *result, verb_problem *p,
                                  const certify_bounds *bounds, certify_options how,
                                  const verb_options *options, attest_error *error) {
-  subject_result returned;
+  subject_result returned = {0};
+  certify_case inputs = {0};
   const char *name;
-  attest_status status = verb_subject_run(&returned, &name, p->problem, options, error);
+  attest_status status = add_inputs(&inputs, p, error);
+  if (!status) status = verb_subject_run(&returned, &name, p->problem, options, error);
   if (!status && returned.outcome == SUBJECT_RETURNED) {
     status = compare(result, p, name, bounds, how, options, error);
+    if (!status) certify_case_move_inputs(result, &inputs);
     for (int i = 0; i < OUTPUT_COUNT && !status; i++)
       if (p->problem->output[i].data)
         status = certify_case_input(result, problem_output_names[i], NULL, &p->problem->output[i],
@@ -186,9 +190,10 @@ static attest_status run_subject(certify_case *result, verb_problem *p,
         certify_no_output(result, p->problem, name, failed ? CERTIFY_FAILED : CERTIFY_SKIPPED,
                           failed ? returned.reason : "status(77)",
                           failed ? returned.detail : "it does not serve this problem", &how, error);
-    if (!status) status = add_inputs(result, p, error);
+    if (!status) certify_case_move_inputs(result, &inputs);
   }
   subject_clear(&returned);
+  certify_case_clear(&inputs);
   return status;
 }
 
@@ -200,9 +205,13 @@ static attest_status check_problem(report *r, verb_problem *p, const certify_bou
                                .allow_empty = verb_option(options, "allow-empty") != NULL,
                                .interrupted = &verb_interrupted,
                                .step = step};
-  attest_status status = verb_has_subject(options)
-                             ? run_subject(&result, p, bounds, how, options, error)
-                             : compare(&result, p, NULL, bounds, how, options, error);
+  attest_status status;
+  if (verb_has_subject(options)) {
+    status = run_subject(&result, p, bounds, how, options, error);
+  } else {
+    status = compare(&result, p, NULL, bounds, how, options, error);
+    if (!status) status = add_inputs(&result, p, error);
+  }
   if (!status) {
     result.replay = command_line(argc, argv);
     verb_print_case(&result, options, NULL);

@@ -82,6 +82,8 @@ static void summarize(const planner *l, size_t done, size_t planned, double seco
   fprintf(stderr, ", outputs: %zu certified, %zu refuted, %zu undecided; %zu skipped; %.1f s\n",
           outputs[ATTEST_CERTIFIED], outputs[ATTEST_REFUTED], outputs[ATTEST_UNDECIDED],
           report_skipped(l->r), seconds);
+  if (done && report_skipped(l->r) == done)
+    fprintf(stderr, "attest: nothing was compared: the subjects skipped every case\n");
 }
 
 /* In the order of the plan; with a budget in strides, until it is spent. */

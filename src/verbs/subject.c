@@ -58,9 +58,9 @@ static attest_status parse_dtype(attest_dtype *dtype, const verb_options *option
 
 /* ---- running ---- */
 
-static attest_status run_exec(subject_result *result, const char *text,
-                              const attest_problem *problem, unsigned wanted,
-                              const subject_limits *limits, unsigned flags, attest_error *error) {
+static attest_status run_exec(subject_result *result, const char *text, attest_problem *problem,
+                              unsigned wanted, const subject_limits *limits, unsigned flags,
+                              attest_error *error) {
   subject_command *command;
   char *words[] = {(char *)text, NULL};
   attest_status status = subject_command_new(&command, words, 1, 0, flags, error);

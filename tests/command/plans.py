@@ -13,7 +13,7 @@ from attest_command import done, expect, path, run
 
 SUBJECT = path("subject.py")
 open(SUBJECT, "w").write(r'''
-import json, os, sys, time
+import json, os, sys, threading, time
 import numpy as np
 
 def read(file):
@@ -69,6 +69,15 @@ else:
             np.lib.format.open_memmap(line.strip() + "/out.npy", mode="w+", dtype="f4", shape=(9, 2**32))
             np.save(line.strip() + "/lse.npy", np.zeros(3, "f4")); print(0, flush=True); continue
         work(line.strip())
+        if mode == "flickers":  # its file is cut and whole again, while it is read
+            file = line.strip() + "/out.npy"
+            whole = open(file, "rb").read()
+            def flicker(file=file, whole=whole):
+                end = time.monotonic() + 1
+                while time.monotonic() < end and os.path.exists(file):
+                    os.truncate(file, 0)
+                    with open(file, "r+b") as f: f.write(whole)
+            threading.Thread(target=flicker, daemon=True).start()
         if mode.endswith("late") or mode == "replaces":
             if n == 1: time.sleep(1.2 if mode != "hangs-late" else 600)
             if n == 1 and mode == "replaces": np.save(line.strip() + "/out.npy", np.zeros((1, 1, 3, 4), "f4"))
@@ -188,10 +197,49 @@ def persistent():
             expect(f"one that {mode} is {'skipped' if mode == 'skips' else 'refuted'}, and the run goes on",
                    status == (0 if mode == "skips" else 1) and good == [True, False, True] and (f"reason={reason}" if reason else "backward=") in lines[1] and
                    started == starts, (out, err, started))
+    big = text.replace("n: [2, 3, 4], d: 4", "n: [200, 201, 202, 203], h: 16, d: 64").replace("timeout: 3s", "timeout: 20s")
+    for _ in range(3):
+        status, out, err, _ = plan(big, env={"MODE": "flickers"})
+        lines = [x for x in out.splitlines() if "output=lse" not in x]
+        expect("an output that is cut short while it is read is refuted or whole, and the run goes on", status in (0, 1) and
+               len(lines) == 4 and all(x.startswith("CERTIFIED") or "reason=" in x or "got=nan" in x or "got=0 " in x or "REFUTED" in x for x in lines), out + err)
     temporary = path("tmp")
     os.mkdir(temporary)
     status, out, err, _ = plan(text, env={"MODE": "hangs", "TMPDIR": temporary})
     expect("nothing is left behind", status == 1 and not os.listdir(temporary), os.listdir(temporary))
+
+
+def skipped():
+    status, out, err, document = plan(HEAD.replace("'X=1 PYTHON SUBJECT'", "'exit 77 #'") + """
+  - {name: none, subject: shell, kernel: softmax, shape: {n: [2, 3], d: 4}}
+""")
+    expect("what is skipped is no failure, and a plan that skips everything says so", status == 0 and out.count("SKIPPED ") == 2 and
+           "0 certified" in err and "2 skipped" in err and "nothing was compared" in err, out + err)
+    status, out, err, document = plan(HEAD.replace("'X=1 PYTHON SUBJECT'", "'exit 77 #'") + """
+  - {name: some, subject: [shell, stays], kernel: softmax, shape: {n: 2, d: 4}}
+""")
+    expect("... one that skips a part does not", status == 0 and "1 skipped" in err and "nothing was compared" not in err, out + err)
+
+
+def spoiled():
+    """A subject that writes into the file that the cases share: refuted, and the run goes on."""
+    q, k, v = np.random.default_rng(5).standard_normal((3, 1, 2, 9, 4)).astype("f4")
+    save_safetensors(path("shared.safetensors"), {"q": q, "k": k, "v": v})
+    open(path("spoils.py"), "w").write(r"""
+import os, sys
+for n, line in enumerate(sys.stdin):
+    if n == 0:
+        with open("shared.safetensors", "r+b") as f: f.seek(-4, 2); f.write(b"\0\0\0\0")
+    os.environ["MODE"] = ""
+    os.system(f"PYTHON SUBJECT {line.strip()}")
+    print(0, flush=True)
+""".replace("PYTHON", sys.executable).replace("SUBJECT", SUBJECT))
+    status, out, err, document = plan(HEAD.replace("exec: [PYTHON, SUBJECT], persistent", f"exec: [PYTHON, {path('spoils.py')}], persistent") + """
+  - {name: s, subject: stays, kernel: softmax, input: shared.safetensors, params: {causal: [none, top-left]}, outputs: out}
+""")
+    lines = [x for x in out.splitlines() if "output=lse" not in x]
+    expect("a subject that writes into its inputs is refuted, and the run goes on", status == 1 and len(lines) == 2 and
+           "reason=wrote-input(v)" in lines[0] and lines[1].startswith("CERTIFIED "), out + err)
 
 
 def stored():
@@ -216,6 +264,11 @@ cases:
     expect("a case that certifies against its expectation exits 1", status == 1, out + err)
     status, out, err, _ = plan(text.replace("expect: refuted", "expect: certified"))
     expect("a case that is refuted against its expectation exits 1", status == 1, out + err)
+    np.savez(path("poor.npz"), k=k, v=v)
+    for poor in ("poor.npz", "nothing.npy"):
+        np.save(path("nothing.npy"), k)
+        status, out, err, _ = plan(text.replace("input: dump.npz, bound", f"input: {poor}, bound"), "--case", "stored")
+        expect(f"an input without q is named ({poor})", status == 2 and f"{poor} holds no tensor q" in err and "--q" not in err, err)
     for key, value in (("data", "{generator: ties}"), ("dtype", "f32"), ("shape", "{n: 2, d: 2}")):
         status, out, err, _ = plan(text.replace("input: dump.npz, bound", f"input: dump.npz, {key}: {value}, bound"))
         expect(f"{key} beside input is refused", status == 2 and f"yaml:6: {key}" in err and not out, err)
@@ -312,7 +365,10 @@ cases:
             (10, "causal: bottom-right", "causal: left", "left"), (10, "softcap", "softcup", "softcup"),
             (10, "[none, 30]", "[none, -1]", "softcap"), (10, "[none, 30]", "[]", "empty"), (11, "b: 2", "z: 2", "z"),
             (11, "n: 4", "nq: 4", "nk"), (11, "n: 4", "n: 4, nq: 3", "contradict"), (11, "h: 8", "h: x", "h"),
-            (11, "n: 4", "n: 5..1", "5..1"), (11, "d: 8", "dv: 8", "d"), (12, "gaussian", "gauss", "gauss"),
+            (11, "n: 4", "n: 5..1", "5..1"), (11, "n: 4", "nq: [4, 5, 4], nk: 4", "nq has the value 4 twice"),
+            (10, "[none, 30]", "[30, none, 30]", "softcap has the value 30 twice"), (8, "mine", "[mine, mine]", "twice"),
+            (11, "h: 8", "hq: [4, 3], hkv: [1, 2]", "hkv 2 does not divide hq 3"), (11, "h: 8", "hkv: 2", "does not divide hq 1"),
+            (11, "h: 8", "hq: 2, hkv: 0", "hkv 0"), (5, "[a, b]", "''", "exec"), (5, "[a, b]", "' '", "exec"), (5, "[a, b]", "['']", "exec"), (11, "d: 8", "dv: 8", "d"), (12, "gaussian", "gauss", "gauss"),
             (12, "seed: 1", "seed: -1", "seed"), (12, "seed: 1", "seed: 9999999999999999999", "seed"),
             (12, "seed: 1", "seed: 18446744073709551615..18446744073709551616", "range"), (12, "seed: 1", "seed: ''", "seed"),
             (13, "[out, lse]", "[]", "empty"), (14, "{out: backward<=16}", "[]", "bound"), (14, "{out: backward<=16}", "{}", "bound"),
@@ -342,6 +398,8 @@ cases:
 multiply()
 generators()
 persistent()
+skipped()
+spoiled()
 stored()
 everything()
 sampled()

@@ -44,6 +44,10 @@ expect "the Taylor example is certified with its state" 0 'output=final-state el
   "$attest" check taylor --q q.npy --k k.npy --v v.npy --degree 2 --causal top-left --out taylor.npy --final-state state.npy
 expect "the sparsemax example is certified" 0 'kernel=sparsemax .* elements=32768 ' \
   "$attest" check sparsemax --q q.npy --k k.npy --v v.npy --causal top-left --out sparsemax.npy
+expect "rotary embedding in float32 is certified" 0 'kernel=rope-softmax .* elements=32768 ' \
+  "$attest" check rope-softmax --q q_norope.npy --k k_norope.npy --v v.npy --out good.npy --causal top-left
+expect "... and with frequencies in bfloat16 it is refuted" 1 '^REFUTED .* backward=1\.8[0-9]*e+04 .* at=4,501,5 ' \
+  "$attest" check rope-softmax --q q_norope.npy --k k_norope.npy --v v.npy --out bf16.npy --causal top-left
 # The YAML of "Check a number in a paper": the block that begins with "claims:".
 sed -n '/^```yaml$/,/^```$/p' "$top/README.md" | sed -n '/^claims:/,/^```$/p' | sed '/^```/d' >transformer.yaml
 expect "a number of another paper is refuted" 1 '^REFUTED claim=wavelengths .*60611.4771662610572608' \

@@ -3,6 +3,7 @@
 """attest check --exec: the folder and its files, what may come back, commands that crash, hang, fork, print without
 end or fill the disk, Ctrl-C, and that nothing is left behind."""
 import glob
+import hashlib
 import json
 import os
 import shutil
@@ -13,7 +14,7 @@ import time
 
 import numpy as np
 
-from attest_command import ATTEST, SEED, done, expect, path, processes, run, save, validate
+from attest_command import ATTEST, SCHEMAS, SEED, done, expect, path, processes, run, save, validate
 
 rng = np.random.default_rng(SEED)
 Q, K, V = rng.standard_normal((3, 2, 9, 8)).astype("f4")
@@ -45,6 +46,21 @@ def work(d, mode):
     out = (p @ v / total).astype("f4")
     lse = (np.log(total) + top)[..., 0].astype("f4")
     if mode == "both": save_safetensors(d + "/out.safetensors", {"out": out, "lse": lse})
+    elif mode == "both-files": save_safetensors(d + "/out.safetensors", {"out": out}); np.save(d + "/out.npy", out)
+    elif mode == "lse-beside": save_safetensors(d + "/out.safetensors", {"out": out}); np.save(d + "/lse.npy", lse)
+    elif mode == "spoils":  # in place, and its output is that of what stands there now
+        np.save(os.environ["VICTIM"], (v * 2).astype("f4")); np.save(d + "/out.npy", out * 2)
+    elif mode == "cuts": os.truncate(os.environ["VICTIM"], 100); np.save(d + "/out.npy", out)
+    elif mode == "rewrites": np.save(os.environ["VICTIM"], v.astype("f4")); np.save(d + "/out.npy", out)
+    elif mode == "scales-q":
+        np.load(d + "/q.npy", mmap_mode="r+")[0, 0, 0] += 1; np.save(d + "/out.npy", out)
+    elif mode == "shortens-k": os.truncate(d + "/k.npy", 200); np.save(d + "/out.npy", out)
+    elif mode == "spoils-dump":
+        with open(d + "/in.safetensors", "r+b") as f: f.seek(-1, 2); f.write(b"?")
+        np.save(d + "/out.npy", out)
+    elif mode == "removes":
+        for n in ("q.npy", "in.safetensors"): os.remove(d + "/" + n)
+        np.save(d + "/out.npy", out)
     elif mode == "lse-npy": np.save(d + "/out.npy", out); np.save(d + "/lse.npy", lse)
     elif mode == "crash": os.abort()
     elif mode == "status": print("no GPU here", file=sys.stderr); sys.exit(3)
@@ -92,11 +108,11 @@ open(KERNEL, "w").write(SUBJECT)
 COMMAND = f"{sys.executable} {KERNEL}"
 
 
-def check(mode, *arguments, command=COMMAND, **environment):
+def check(mode, *arguments, command=COMMAND, base=BASE, **environment):
     file = path("c.json")
     if os.path.exists(file):
         os.remove(file)
-    status, out, err = run("check", "softmax", *BASE, "--exec", command, "--json", file, *arguments,
+    status, out, err = run("check", "softmax", *base, "--exec", command, "--json", file, *arguments,
                            env={**os.environ, "MODE": mode, "TMPDIR": TEMPORARY, **environment})
     left = os.listdir(TEMPORARY)
     if left:
@@ -135,10 +151,43 @@ def sound():
     expect("the command goes through the shell", status == 0, err)
 
 
+def inputs():
+    """Whatever a subject does to its inputs, what it is compared with stays as it was."""
+    digest = hashlib.sha256(open(BASE[5], "rb").read()).hexdigest()
+    for mode, reason in (("spoils", "wrote-input(v)"), ("cuts", "wrote-input"), ("rewrites", None), ("scales-q", "wrote-input(q)"),
+                         ("shortens-k", "wrote-input(k)"), ("spoils-dump", "wrote-input(v)"), ("removes", None)):
+        victim = path("victim.npy")
+        shutil.copy(BASE[5], victim)
+        status, document, out, err = check(mode, "--v", victim, base=BASE[:4], VICTIM=victim)
+        if reason:
+            expect(f"{mode} is refuted: {reason}", status == 1 and f"reason={reason}" in out and "input" in err, out + err)
+        else:
+            expect(f"{mode}: what no longer differs, or is no longer there, is nothing written", status == 0, out + err)
+        expect("... with the digest of what stood there before", document["cases"][0]["inputs"]["v"]["sha256"] == digest, document)
+    library = path("spoils.so")
+    open(path("spoils.c"), "w").write(r'''
+#include <attest.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+int spoils(const attest_call *call) {
+  FILE *f = fopen(getenv("VICTIM"), "r+b");
+  if (!f || fseek(f, -4, SEEK_END) || fputc('!', f) == EOF || fclose(f)) return 1;
+  memset(call->out.data, 0, 144 * 4);
+  return 0;
+}''')
+    built = subprocess.run(["gcc", "-shared", "-fPIC", "-I", os.path.join(os.path.dirname(SCHEMAS), "..", "src"), path("spoils.c"), "-o", library])
+    shutil.copy(BASE[5], victim)
+    status, out, err = run("check", "softmax", *BASE[:4], "--v", victim, "--library", library + ":spoils",
+                           env={**os.environ, "VICTIM": victim})
+    expect("a library that writes to the file of an input is refuted", built.returncode == 0 and status == 1 and
+           "reason=wrote-input(v)" in out, out + err)
+
+
 def refuted():
     reasons = {"crash": "crash(SIGABRT)", "status": "status(3)", "none": "no-output", "empty": "garbage",
                "text": "garbage", "truncated": "garbage", "shape": "wrong-shape", "integers": "wrong-shape",
-               "huge": "wrong-shape", "pipe": "garbage", "folder": "garbage", "garbage-bytes": "status(9)"}
+               "both-files": "two-outputs", "lse-beside": "two-outputs", "huge": "wrong-shape", "pipe": "garbage", "folder": "garbage", "garbage-bytes": "status(9)"}
     for mode, reason in reasons.items():
         status, document, out, err = check(mode)
         expect(f"{mode} is refuted: {reason}", status == 1 and out.startswith("REFUTED ") and f"reason={reason}\n" in out,
@@ -229,6 +278,9 @@ def trouble():
     for command, word in (("/no/such/program", "/no/such/program"), (KERNEL, KERNEL)):
         status, document, out, err = check("", command=command)
         expect(f"{os.path.basename(command)}: no command exits 2", status == 2 and word in err and not out, out + err)
+    for command in ("", " ", "\n"):
+        status, _, out, err = check("", command=command)
+        expect(f"the command {command!r} exits 2", status == 2 and "exec is empty" in err and not out, out + err)
     status, _, out, err = check("", "--library", "x.so:f")
     expect("two subjects exit 2", status == 2 and "give one" in err, err)
     status, _, out, err = check("", "--out", BASE[1])
@@ -251,6 +303,7 @@ def trouble():
 
 
 sound()
+inputs()
 refuted()
 ended()
 killed()
