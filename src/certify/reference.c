@@ -71,14 +71,8 @@ static attest_status stored(int result, attest_error *error) {
 /* Whether x[component], which its ball does not tell from c, is c. */
 static int is_exactly(const row_place *at, int64_t component, const fmpq_t c) {
   const problem_room *room = at->run->room;
-  fmpq_t one;
-  fmpq_init(one);
-  fmpq_one(one);
-  int answer = room->linear_zero ? room->linear_zero(at->run->problem, at->slice, at->row,
-                                                     at->output, 1, &component, one, c)
-                                 : -1;
-  fmpq_clear(one);
-  return answer == 1;
+  return room_equals(room->linear_zero, at->run->problem, at->slice, at->row, at->output, component,
+                     c) == 1;
 }
 
 /* Stores x where it rounds or is exactly a boundary: 1; 0: more precision is needed; -1: no memory.

@@ -148,9 +148,7 @@ static int and_of(int a, int b) {
   return a == 1 && b == 1 ? 1 : VALUE_UNKNOWN;
 }
 
-/* Whether a OPERATOR b holds, from the sign of a - b. */
-static int holds(int sign, char operator) {
-  if (sign == VALUE_UNKNOWN) return VALUE_UNKNOWN;
+int expression_holds(int sign, char operator) {
   switch (operator) {
   case '=':
     return sign == 0;
@@ -188,7 +186,10 @@ static int compare_balls(const value *a, const value *b, char operator, slong pr
 static attest_status compare(int *truth, const value *a, const value *b, char operator,
                              const node * n, evaluator *ev) {
   if (value_is_number(a) && value_is_number(b)) {
-    *truth = holds(value_compare(a, b, ev->how->prec), operator);
+    {
+      int sign = value_compare(a, b, ev->how->prec);
+      *truth = sign == VALUE_UNKNOWN ? VALUE_UNKNOWN : expression_holds(sign, operator);
+    }
     if (*truth == VALUE_UNKNOWN) *truth = compare_balls(a, b, operator, ev->how->prec);
     return ATTEST_OK;
   }

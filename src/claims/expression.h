@@ -71,6 +71,9 @@ attest_status expression_parse(expression *e, const char *text, const char *cons
                                int count, attest_error *error);
 void expression_clear(expression *e);
 
+/* Whether a OPERATOR b holds (operators as in NODE_COMPARE), from the sign of a - b. */
+int expression_holds(int sign, char operator);
+
 /* What one evaluation may use; shared by several evaluations where `steps` is carried over. */
 typedef struct {
   slong prec;

@@ -30,23 +30,6 @@ int real_interval_contains(const real_interval *x, const fmpq_t point) {
   return (low > 0 || (low == 0 && !x->low_open)) && (high < 0 || (high == 0 && !x->high_open));
 }
 
-static int obeys(int sign, char operator) {
-  switch (operator) {
-  case '=':
-    return sign == 0;
-  case '!':
-    return sign != 0;
-  case '<':
-    return sign < 0;
-  case 'l':
-    return sign <= 0;
-  case '>':
-    return sign > 0;
-  default:
-    return sign >= 0;
-  }
-}
-
 /* The zeros of f, which are those of p and the ends of the range, isolated in ascending order: so
  * every stretch between two of them, and every zero but the ends, is wholly in the range or not. */
 typedef struct {
@@ -83,7 +66,8 @@ static void set_marks(sign_chart *c) {
 
 /* 0 where the sign of p at a point of the range does not obey: it is then the witness. */
 static int obeys_at(value *witness, const sign_chart *c, const fmpq_t point) {
-  if (!real_interval_contains(c->range, point) || obeys(roots_sign_fmpq(c->p, point), c->operator))
+  if (!real_interval_contains(c->range, point) ||
+      expression_holds(roots_sign_fmpq(c->p, point), c->operator))
     return 1;
   value_set_fmpq(witness, point);
   return 0;
@@ -116,7 +100,7 @@ static int obeys_before(value *witness, const sign_chart *c, slong i) {
  * are disjoint, so a mark that does not contain an end is on one side of it. */
 static int obeys_on(value *witness, const sign_chart *c, slong i) {
   const real_interval *r = c->range;
-  if (obeys(0, c->operator)) return 1;
+  if (expression_holds(0, c->operator)) return 1;
   if (!r->low_infinite && arb_contains_fmpq(c->marks + i, r->low)) return 1;
   if (!r->high_infinite && arb_contains_fmpq(c->marks + i, r->high)) return 1;
   fmpq_t point;

@@ -56,3 +56,41 @@ measure_interval search_least_size(const void *context, search_question *cannot_
   if (k < GRID_MAX) value.hi = grid_size(k + 1);
   return value;
 }
+
+typedef struct {
+  const void *context;
+  search_reach *reach;
+  arb_srcptr gap;
+} move_question;
+
+static int cannot_reach(const void *context, double size) {
+  const move_question *q = context;
+  arb_t reach;
+  arb_init(reach);
+  q->reach(reach, q->context, size, REACH_BOUND);
+  int yes = arb_lt(reach, q->gap);
+  arb_clear(reach);
+  return yes;
+}
+
+/* Whether the explicit perturbation is not known to attain the gap. */
+static int falls_short(const void *context, double size) {
+  const move_question *q = context;
+  arb_t reach;
+  arb_init(reach);
+  q->reach(reach, q->context, size, REACH_EXPLICIT);
+  int attained = arb_ge(reach, q->gap);
+  arb_clear(reach);
+  return !attained;
+}
+
+measure_interval search_least_move(const void *context, search_reach *reach, const arb_t gap) {
+  const move_question q = {context, reach, gap};
+  arb_t unit;
+  arb_init(unit);
+  reach(unit, context, 0x1p-20, REACH_BOUND);
+  arb_div(unit, gap, unit, 64);
+  double guess = enclosure_upper(unit) * 0x1p-20;
+  arb_clear(unit);
+  return search_least_size(&q, cannot_reach, falls_short, guess);
+}

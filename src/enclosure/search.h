@@ -16,4 +16,13 @@ typedef int search_question(const void *context, double size);
 measure_interval search_least_size(const void *context, search_question *cannot_reach,
                                    search_question *falls_short, double guess);
 
+/* What perturbations of one size do: a bound of all of them, or what an explicit one attains. */
+typedef enum { REACH_BOUND, REACH_EXPLICIT } reach_kind;
+/* How far perturbations up to `size` move a result: grows with the size, nearly linear where that
+ * is small. */
+typedef void search_reach(arb_t reach, const void *context, double size, reach_kind kind);
+
+/* The least size at which `reach` attains gap > 0. */
+measure_interval search_least_move(const void *context, search_reach *reach, const arb_t gap);
+
 #endif

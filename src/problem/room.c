@@ -30,6 +30,32 @@ void room_balls_clear(room_balls *balls) {
   flint_free(balls->class);
 }
 
+int room_equals(room_linear_zero *linear_zero, const attest_problem *problem,
+                const problem_slice *slice, int64_t row, int output, int64_t component,
+                const fmpq_t c) {
+  fmpq_t one;
+  fmpq_init(one);
+  fmpq_one(one);
+  int answer = linear_zero ? linear_zero(problem, slice, row, output, 1, &component, one, c) : -1;
+  fmpq_clear(one);
+  return answer;
+}
+
+int room_equals_double(room_linear_zero *linear_zero, const attest_problem *problem,
+                       const problem_slice *slice, int64_t row, int output, int64_t component,
+                       double c) {
+  fmpq_t constant;
+  arf_t x;
+  fmpq_init(constant);
+  arf_init(x);
+  arf_set_d(x, c);
+  arf_get_fmpq(constant, x);
+  int answer = room_equals(linear_zero, problem, slice, row, output, component, constant);
+  fmpq_clear(constant);
+  arf_clear(x);
+  return answer;
+}
+
 void room_choice_clear(room_choice *choice) {
   free(choice->fixed);
   *choice = (room_choice){0};

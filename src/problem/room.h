@@ -115,6 +115,19 @@ typedef struct {
 void room_balls_init(room_balls *balls, int64_t width);
 void room_balls_clear(room_balls *balls);
 
+/* Exact tier: whether sum_i coefficient[i] x[component[i]] = constant for the row: 1 yes, 0 no
+ * (then balls of enough precision decide the sign), -1 not known. n = 1 for lse. */
+typedef int room_linear_zero(const attest_problem *problem, const problem_slice *slice, int64_t row,
+                             int output, int n, const int64_t component[], const fmpq *coefficient,
+                             const fmpq_t constant);
+/* Whether x[component] = c, as linear_zero answers; -1 without one. */
+int room_equals(room_linear_zero *linear_zero, const attest_problem *problem,
+                const problem_slice *slice, int64_t row, int output, int64_t component,
+                const fmpq_t c);
+int room_equals_double(room_linear_zero *linear_zero, const attest_problem *problem,
+                       const problem_slice *slice, int64_t row, int output, int64_t component,
+                       double c);
+
 typedef struct problem_room {
   const char *name;    /* of the kernel: "softmax" */
   const char *theorem; /* the error analysis, "softmax_radius"; see certify/theorems.h */
@@ -170,11 +183,7 @@ typedef struct problem_room {
                                 const problem_slice *slice, int64_t row, const int64_t *selection,
                                 int64_t selected, double u_s, slong prec, attest_error *error);
 
-  /* Exact tier: whether sum_i coefficient[i] x[component[i]] = constant for the row: 1 yes, 0 no
-   * (then balls of enough precision decide the sign), -1 not known. n = 1 for lse. */
-  int (*linear_zero)(const attest_problem *problem, const problem_slice *slice, int64_t row,
-                     int output, int n, const int64_t component[], const fmpq *coefficient,
-                     const fmpq_t constant);
+  room_linear_zero *linear_zero; /* NULL: the room has none */
 
   /* Where u t is not small: rigorous lower and upper bounds of the backward error of `got` by
    * explicit perturbations (MATH section 7), in units of roundoff. `quantum` is the absolute error

@@ -32,8 +32,6 @@ typedef struct {
 /* ---- how far a perturbation reaches
  * --------------------------------------------------------------- */
 
-typedef enum { REACH_BOUND, REACH_EXPLICIT } reach_kind;
-
 /* One key: adds to the numerator and the denominator of the move of a component. */
 static void add_key(arb_t num, arb_t den, arb_ptr w, const perturbation *p, int64_t j,
                     const arb_t eps_s, const arb_t eps_v, reach_kind kind) {
@@ -114,7 +112,8 @@ static void reach_lse(arb_t reach, const perturbation *p, const arb_t eps_s, con
 }
 
 /* reach + size quanta: a bound of every perturbation, or what the explicit one attains. */
-static void reach_total(arb_t reach, const perturbation *p, double size, reach_kind kind) {
+static void reach_total(arb_t reach, const void *context, double size, reach_kind kind) {
+  const perturbation *p = context;
   slong prec = p->row.prec;
   arb_t b, eps_s, eps_v;
   arb_init(b);
@@ -134,43 +133,6 @@ static void reach_total(arb_t reach, const perturbation *p, double size, reach_k
   arb_clear(b);
   arb_clear(eps_s);
   arb_clear(eps_v);
-}
-
-/* Whether every size up to this is too small to reach got. */
-static int cannot_reach(const void *context, double size) {
-  const perturbation *p = context;
-  arb_t reach;
-  arb_init(reach);
-  reach_total(reach, p, size, REACH_BOUND);
-  int yes = arb_lt(reach, p->gap);
-  arb_clear(reach);
-  return yes;
-}
-
-/* Whether the explicit perturbation of this size is not known to attain got. */
-static int falls_short(const void *context, double size) {
-  const perturbation *p = context;
-  arb_t reach;
-  arb_init(reach);
-  reach_total(reach, p, size, REACH_EXPLICIT);
-  int attained = arb_ge(reach, p->gap);
-  arb_clear(reach);
-  return !attained;
-}
-
-/* First order suggests where to start: reach is nearly linear in small sizes. */
-static double first_guess(const perturbation *p) {
-  arb_t unit;
-  mag_t bound;
-  arb_init(unit);
-  mag_init(bound);
-  reach_total(unit, p, 0x1p-20, REACH_BOUND);
-  arb_div(unit, p->gap, unit, 64);
-  arb_get_mag(bound, unit);
-  double size = mag_get_d(bound) * 0x1p-20;
-  arb_clear(unit);
-  mag_clear(bound);
-  return size;
 }
 
 /* ---- the row at a precision
@@ -230,24 +192,6 @@ static void perturbation_clear(perturbation *p) {
   arb_clear(p->gap);
 }
 
-/* Whether x = got, exactly. */
-static int attained_already(const attest_problem *problem, const problem_slice *slice, int64_t row,
-                            int output, int64_t component, double got) {
-  fmpq_t constant, one;
-  arf_t x;
-  fmpq_init(constant);
-  fmpq_init(one);
-  arf_init(x);
-  arf_set_d(x, got);
-  arf_get_fmpq(constant, x);
-  fmpq_one(one);
-  int equal = softmax_linear_zero(problem, slice, row, output, 1, &component, one, constant) == 1;
-  fmpq_clear(constant);
-  fmpq_clear(one);
-  arf_clear(x);
-  return equal;
-}
-
 /* Rows whose value the edge policy gives: only quanta can move them. */
 static measure_interval settled(double x, double got, double quantum) {
   measure_interval value = measure_abs(got, x, 0);
@@ -276,7 +220,8 @@ static attest_status ordinary_bounds(measure_interval *value, const attest_probl
         perturbation_init(&p, problem, slice, row, output, component, got, prec, error);
     if (status) return status;
     int known = arb_rel_accuracy_bits(p.gap) >= GAP_BITS;
-    if (!known && prec == 128 && attained_already(problem, slice, row, output, component, got)) {
+    if (!known && prec == 128 &&
+        room_equals_double(softmax_linear_zero, problem, slice, row, output, component, got) == 1) {
       *value = (measure_interval){0, 0};
       perturbation_clear(&p);
       return ATTEST_OK;
@@ -284,7 +229,7 @@ static attest_status ordinary_bounds(measure_interval *value, const attest_probl
     if (known || prec >= GAP_PRECISION_MAX) break;
     perturbation_clear(&p);
   }
-  *value = search_least_size(&p, cannot_reach, falls_short, first_guess(&p));
+  *value = search_least_move(&p, reach_total, p.gap);
   if (p.v) {
     double beyond = softmax_beyond_values(slice, &p.row.keys, component, got, u_w, quantum);
     value->lo = fmax(value->lo, fmin(beyond, value->hi));

@@ -31,8 +31,6 @@ typedef struct {
   double u_w, u_s, quantum;
 } perturbation;
 
-typedef enum { REACH_BOUND, REACH_EXPLICIT } reach_kind;
-
 /* ---- one term -------------------------------------------------------------------------------- */
 
 static void decay_of(arb_t decay, const taylor_row *r, int64_t n) {
@@ -183,7 +181,8 @@ static void explicit_term(arb_t move, arb_t normalizer, const perturbation *p, i
 }
 
 /* What the perturbations of a size move R by: a bound, or what one of them attains. */
-static void reach_total(arb_t reach, const perturbation *p, double size, reach_kind kind) {
+static void reach_total(arb_t reach, const void *context, double size, reach_kind kind) {
+  const perturbation *p = context;
   slong prec = p->row.prec;
   arb_t b, eps_s, eps_v, normalizer;
   arb_init(b);
@@ -207,41 +206,6 @@ static void reach_total(arb_t reach, const perturbation *p, double size, reach_k
   arb_clear(eps_s);
   arb_clear(eps_v);
   arb_clear(normalizer);
-}
-
-static int cannot_reach(const void *context, double size) {
-  const perturbation *p = context;
-  arb_t reach;
-  arb_init(reach);
-  reach_total(reach, p, size, REACH_BOUND);
-  int yes = arb_lt(reach, p->gap);
-  arb_clear(reach);
-  return yes;
-}
-
-static int falls_short(const void *context, double size) {
-  const perturbation *p = context;
-  arb_t reach;
-  arb_init(reach);
-  reach_total(reach, p, size, REACH_EXPLICIT);
-  int attained = arb_ge(reach, p->gap);
-  arb_clear(reach);
-  return !attained;
-}
-
-/* Reach is nearly linear in small sizes. */
-static double first_guess(const perturbation *p) {
-  arb_t unit;
-  mag_t bound;
-  arb_init(unit);
-  mag_init(bound);
-  reach_total(unit, p, 0x1p-20, REACH_BOUND);
-  arb_div(unit, p->gap, unit, 64);
-  arb_get_mag(bound, unit);
-  double size = mag_get_d(bound) * 0x1p-20;
-  arb_clear(unit);
-  mag_clear(bound);
-  return size;
 }
 
 /* ---- the row at a precision ------------------------------------------------------------------ */
@@ -296,25 +260,6 @@ static void perturbation_clear(perturbation *p) {
   arb_clear(p->normalizer);
 }
 
-/* Whether x = got, exactly. */
-static int attained_already(const attest_problem *problem, const problem_slice *slice, int64_t row,
-                            int64_t component, double got) {
-  fmpq_t constant, one;
-  arf_t x;
-  fmpq_init(constant);
-  fmpq_init(one);
-  arf_init(x);
-  arf_set_d(x, got);
-  arf_get_fmpq(constant, x);
-  fmpq_one(one);
-  int equal =
-      taylor_linear_zero(problem, slice, row, OUTPUT_OUT, 1, &component, one, constant) == 1;
-  fmpq_clear(constant);
-  fmpq_clear(one);
-  arf_clear(x);
-  return equal;
-}
-
 /* The gap is to be known to 20 bits; where it is not even at this precision, the bounds hold
  * anyway. */
 #define GAP_BITS 20
@@ -329,8 +274,9 @@ static attest_status ordinary_bounds(measure_interval *value, const attest_probl
     attest_status status = perturbation_init(&p, problem, slice, row, component, got, prec, error);
     if (status) return status;
     int known = arb_rel_accuracy_bits(p.gap) >= GAP_BITS;
-    if (arb_is_zero(p.gap) ||
-        (!known && prec == 128 && attained_already(problem, slice, row, component, got))) {
+    if (arb_is_zero(p.gap) || (!known && prec == 128 &&
+                               room_equals_double(taylor_linear_zero, problem, slice, row,
+                                                  OUTPUT_OUT, component, got) == 1)) {
       *value = (measure_interval){0, 0};
       perturbation_clear(&p);
       return ATTEST_OK;
@@ -338,7 +284,7 @@ static attest_status ordinary_bounds(measure_interval *value, const attest_probl
     if (known || prec >= GAP_PRECISION_MAX) break;
     perturbation_clear(&p);
   }
-  *value = search_least_size(&p, cannot_reach, falls_short, first_guess(&p));
+  *value = search_least_move(&p, reach_total, p.gap);
   perturbation_clear(&p);
   return ATTEST_OK;
 }

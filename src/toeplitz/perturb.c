@@ -81,7 +81,8 @@ static int sign_of(const arb_t x) {
 }
 
 /* From above (sign 1) or from below how far R can be moved towards 0. */
-static void reach(arb_t total, const question *q, double size, int is_bound) {
+static void reach(arb_t total, const void *context, double size, reach_kind kind) {
+  const question *q = context;
   const score_row *r = q->row;
   arb_ptr w = _arb_vec_init(5);
   arb_ptr e = w + 1, f = w + 2, x = w + 3, sum = w + 4;
@@ -93,7 +94,7 @@ static void reach(arb_t total, const question *q, double size, int is_bound) {
   arb_zero(total);
   if (r->normalizes) arb_set(sum, r->total);
   for (int64_t j = 0; j < r->keys.count; j++) {
-    if (is_bound) {
+    if (kind == REACH_BOUND) {
       move_bound(w, q, j, e);
       if (r->normalizes) arb_abs(sum, sum);
       if (r->normalizes) arb_add(sum, sum, w, r->prec);
@@ -121,26 +122,6 @@ static void reach(arb_t total, const question *q, double size, int is_bound) {
   arb_mul(x, x, e, r->prec);
   arb_addmul(total, x, sum, r->prec);
   _arb_vec_clear(w, 5);
-}
-
-static int cannot_reach(const void *context, double size) {
-  const question *q = context;
-  arb_t total;
-  arb_init(total);
-  reach(total, q, size, 1);
-  int yes = arb_lt(total, q->gap);
-  arb_clear(total);
-  return yes;
-}
-
-static int falls_short(const void *context, double size) {
-  const question *q = context;
-  arb_t total;
-  arb_init(total);
-  reach(total, q, size, 0);
-  int yes = !arb_ge(total, q->gap);
-  arb_clear(total);
-  return yes;
 }
 
 static void ask(measure_interval *value, question *q, const problem_slice *slice, int64_t component,
@@ -171,12 +152,7 @@ static void ask(measure_interval *value, question *q, const problem_slice *slice
   arb_sub(q->gap, q->gap, x, r->prec);
   q->towards = -sign_of(q->gap);
   arb_mul_si(q->gap, q->gap, -q->towards, r->prec);
-  reach(unit, q, 0x1p-20, 1);
-  arb_div(unit, q->gap, unit, 64);
-  double guess = enclosure_upper(unit) * 0x1p-20;
-  *value = arb_is_zero(q->gap)
-               ? (measure_interval){0, 0}
-               : search_least_size(q, cannot_reach, falls_short, isfinite(guess) ? guess : 1);
+  *value = arb_is_zero(q->gap) ? (measure_interval){0, 0} : search_least_move(q, reach, q->gap);
   _arb_vec_clear(q->v, 3 * n);
   arb_clear(q->gap);
   arb_clear(x);
