@@ -4,44 +4,8 @@
 #include <math.h>
 
 #include "../../src/softmax/softmax.h"
+#include "../enclosure/fixture_contains.h"
 #include "fixture.h"
-
-typedef struct {
-  int64_t elements, unknown;
-  double worst; /* largest |x^ - x| / radius */
-} tally;
-
-/* |x - mid| / radius, from above; infinite when x is outside. */
-static double position(const arb_t x, double hi, double lo, double radius) {
-  arb_t distance, low;
-  arb_init(distance);
-  arb_init(low);
-  arb_set_d(distance, hi);
-  arb_set_d(low, lo);
-  arb_add(distance, distance, low, ARF_PREC_EXACT);
-  arb_sub(distance, x, distance, 300);
-  double error = fmax(fabs(enclosure_upper(distance)), fabs(enclosure_lower(distance)));
-  arb_clear(distance);
-  arb_clear(low);
-  return error == 0 ? 0 : error / radius;
-}
-
-static void contains(tally *t, const char *what, const arb_t x, double hi, double lo,
-                     double radius) {
-  t->elements++;
-  if (radius == INFINITY) {
-    t->unknown++;
-    return;
-  }
-  double p = position(x, hi, lo, radius);
-  ck_assert_msg(p <= 1, "%s: error / radius = %g (radius %g, value %a)", what, p, radius, hi);
-  t->worst = fmax(t->worst, p);
-}
-
-static void between(const char *what, const arb_t x, double lo, double hi) {
-  ck_assert_msg(enclosure_upper(x) >= lo && enclosure_lower(x) <= hi, "%s outside [%a, %a]: %a",
-                what, lo, hi, enclosure_upper(x));
-}
 
 enum { ROWS = 64 };
 typedef struct {
@@ -77,7 +41,7 @@ static void buffers_close(buffers *b) {
 }
 
 /* All tiers of one row of one output. */
-static void compare_row(tally t[2], const attest_problem *problem, const problem_slice *slice,
+static void compare_row(containment t[2], const attest_problem *problem, const problem_slice *slice,
                         const void *work, const room_cells *cells, int64_t at, int64_t row,
                         int output) {
   attest_error error;
@@ -95,20 +59,22 @@ static void compare_row(tally t[2], const attest_problem *problem, const problem
   for (int64_t c = 0; c < width; c++) {
     ck_assert_int_eq(cells->class[first + c], balls.class[c]);
     if (balls.class[c] != EXACT_FINITE) continue;
-    contains(&t[0], "double", balls.x + c, cells->x[first + c], 0, cells->radius[first + c]);
-    contains(&t[1], "double-double", balls.x + c, more[c], more[width + c], more[2 * width + c]);
+    containment_check(&t[0], "double", balls.x + c, cells->x[first + c], 0,
+                      cells->radius[first + c]);
+    containment_check(&t[1], "double-double", balls.x + c, more[c], more[width + c],
+                      more[2 * width + c]);
     if (cells->radius[first + c] == INFINITY) continue;
-    between("A", balls.a + c, cells->a_lo[first + c], cells->a_hi[first + c]);
-    between("S", balls.s + c, cells->s_lo[first + c], cells->s_hi[first + c]);
+    containment_between("A", balls.a + c, cells->a_lo[first + c], cells->a_hi[first + c]);
+    containment_between("S", balls.s + c, cells->s_lo[first + c], cells->s_hi[first + c]);
     if (output == OUTPUT_OUT)
-      between("S, second pass", balls.s + c, more[3 * width + c], more[4 * width + c]);
+      containment_between("S, second pass", balls.s + c, more[3 * width + c], more[4 * width + c]);
   }
   room_balls_clear(&balls);
   free(more);
 }
 
 /* Every row of every slice, at most `limit` rows a slice. */
-static void compare_problem(tally t[2], const attest_problem *problem, unsigned want,
+static void compare_problem(containment t[2], const attest_problem *problem, unsigned want,
                             int64_t limit) {
   attest_error error;
   for (int64_t i = 0; i < problem_slice_count(problem); i++) {
@@ -132,7 +98,7 @@ static void compare_problem(tally t[2], const attest_problem *problem, unsigned 
   }
 }
 
-static void report(const char *what, const tally t[2]) {
+static void report(const char *what, const containment t[2]) {
   printf("%s: double %lld elements (%lld left to the next tier), largest error/radius %.4f; "
          "double-double (%lld left), %.4f\n",
          what, (long long)t[0].elements, (long long)t[0].unknown, t[0].worst,
@@ -141,7 +107,7 @@ static void report(const char *what, const tally t[2]) {
 
 START_TEST(enclosures_contain_the_exact_value_on_random_and_adversarial_problems) {
   uint64_t seed = tests_seed();
-  tally t[2] = {{0}};
+  containment t[2] = {{0}};
   for (int i = 0; i < 150; i++) {
     fixture_spec spec;
     fixture f;

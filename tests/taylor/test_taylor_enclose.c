@@ -4,47 +4,11 @@
  * 200 bits. */
 #include <math.h>
 
+#include "../enclosure/fixture_contains.h"
 #include "fixture_taylor.h"
 
-typedef struct {
-  int64_t elements, unknown;
-  double worst; /* largest |x^ - x| / radius */
-} tally;
-
-static double position(const arb_t x, double hi, double lo, double radius) {
-  arb_t distance, low;
-  arb_init(distance);
-  arb_init(low);
-  arb_set_d(distance, hi);
-  arb_set_d(low, lo);
-  arb_add(distance, distance, low, ARF_PREC_EXACT);
-  arb_sub(distance, x, distance, 300);
-  double error = fmax(fabs(enclosure_upper(distance)), fabs(enclosure_lower(distance)));
-  arb_clear(distance);
-  arb_clear(low);
-  return error == 0 ? 0 : error / radius;
-}
-
-static void contains(tally *t, const char *what, const arb_t x, double hi, double lo,
-                     double radius) {
-  t->elements++;
-  if (radius == INFINITY) {
-    t->unknown++;
-    return;
-  }
-  double p = position(x, hi, lo, radius);
-  ck_assert_msg(p <= 1, "%s: error / radius = %g (radius %g, value %a)", what, p, radius, hi);
-  t->worst = fmax(t->worst, p);
-}
-
-static void between(const char *what, const arb_t x, double lo, double hi) {
-  ck_assert_msg(enclosure_upper(x) >= lo && enclosure_lower(x) <= hi,
-                "%s outside [%a, %a]: %a .. %a", what, lo, hi, enclosure_lower(x),
-                enclosure_upper(x));
-}
-
 /* Tiers of one row of one output against balls. */
-static void compare_row(tally t[2], const attest_problem *problem, const problem_slice *slice,
+static void compare_row(containment t[2], const attest_problem *problem, const problem_slice *slice,
                         const void *work, const room_cells *cells, int64_t at, int64_t row,
                         int output) {
   attest_error error;
@@ -66,20 +30,22 @@ static void compare_row(tally t[2], const attest_problem *problem, const problem
       continue;
     }
     ck_assert_int_eq(cells->class[first + c], EXACT_FINITE);
-    contains(&t[0], "double", balls.x + c, cells->x[first + c], 0, cells->radius[first + c]);
-    contains(&t[1], "double-double", balls.x + c, more[c], more[width + c], more[2 * width + c]);
+    containment_check(&t[0], "double", balls.x + c, cells->x[first + c], 0,
+                      cells->radius[first + c]);
+    containment_check(&t[1], "double-double", balls.x + c, more[c], more[width + c],
+                      more[2 * width + c]);
     if (cells->radius[first + c] == INFINITY) continue;
-    between("A", balls.a + c, cells->a_lo[first + c], cells->a_hi[first + c]);
-    between("S", balls.s + c, cells->s_lo[first + c], cells->s_hi[first + c]);
+    containment_between("A", balls.a + c, cells->a_lo[first + c], cells->a_hi[first + c]);
+    containment_between("S", balls.s + c, cells->s_lo[first + c], cells->s_hi[first + c]);
     if (output == OUTPUT_OUT)
-      between("S, second pass", balls.s + c, more[3 * width + c], more[4 * width + c]);
+      containment_between("S, second pass", balls.s + c, more[3 * width + c], more[4 * width + c]);
   }
   room_balls_clear(&balls);
   free(more);
 }
 
-static void compare_output(tally t[2], const attest_problem *problem, const problem_slice *slice,
-                           const void *work, int output) {
+static void compare_output(containment t[2], const attest_problem *problem,
+                           const problem_slice *slice, const void *work, int output) {
   int64_t all = problem_output_rows(problem, slice, output);
   taylor_cells b;
   taylor_cells_open(&b, problem);
@@ -95,7 +61,7 @@ static void compare_output(tally t[2], const attest_problem *problem, const prob
 }
 
 /* out and, unless `state` is NULL, the final state. */
-static void compare_problem(tally t[2], tally state[2], const attest_problem *problem) {
+static void compare_problem(containment t[2], containment state[2], const attest_problem *problem) {
   attest_error error;
   for (int64_t i = 0; i < problem_slice_count(problem); i++) {
     problem_slice slice;
@@ -139,7 +105,7 @@ static double *load_head(const char *name, int64_t layer, int64_t head, int unit
 }
 
 /* Every eleventh row of one head. */
-static void compare_head(tally t[2], int64_t layer, int64_t head, int unit,
+static void compare_head(containment t[2], int64_t layer, int64_t head, int unit,
                          const char *const params[]) {
   enum { N = 512, SIZE = 8 };
   attest_error error;
@@ -167,7 +133,7 @@ static void compare_head(tally t[2], int64_t layer, int64_t head, int unit,
   free(v);
 }
 
-static void report(const char *what, const tally t[2]) {
+static void report(const char *what, const containment t[2]) {
   printf("%s: double %lld elements (%lld left to the next tier), largest error/radius %.4f; "
          "double-double (%lld left), %.4f\n",
          what, (long long)t[0].elements, (long long)t[0].unknown, t[0].worst,
@@ -176,7 +142,7 @@ static void report(const char *what, const tally t[2]) {
 
 START_TEST(enclosures_contain_the_exact_value_on_random_and_adversarial_problems) {
   uint64_t seed = tests_seed() + 1000 * (uint64_t)_i;
-  tally t[2] = {{0}}, state[2] = {{0}};
+  containment t[2] = {{0}}, state[2] = {{0}};
   for (int i = 0; i < 60; i++) {
     taylor_spec spec;
     taylor_fixture f;
@@ -203,7 +169,7 @@ static int has_form(const taylor_spec *spec, const char *form) {
 START_TEST(enclosures_contain_a_hundred_thousand_elements_of_every_form) {
   static const char *const forms[] = {"direct", "recurrent", "chunked"};
   uint64_t seed = tests_seed() + 77 * (uint64_t)_i;
-  tally t[2] = {{0}};
+  containment t[2] = {{0}};
   while (t[0].elements < 100000) {
     taylor_spec spec;
     taylor_fixture f;
@@ -223,7 +189,7 @@ END_TEST
 START_TEST(enclosures_contain_the_exact_value_on_rows_of_a_real_model) {
   static const char *const degrees[] = {"1", "2", "2", "3", "4"};
   static const char *const forms[] = {"direct", "recurrent", "chunked"};
-  tally t[2] = {{0}};
+  containment t[2] = {{0}};
   for (int64_t layer = 0; layer < 5; layer++)
     for (int unit = 0; unit < 2; unit++) {
       const char *const params[] = {"degree", degrees[layer], "form",  forms[(layer + unit) % 3],
