@@ -60,6 +60,17 @@ def constants(header):
         print(f"Definition {name} : dyadic := {dyadic(value)}.")
 
 
+def naturals(header, names):
+    """Coq definitions of whole numbers of an enum."""
+    text = (ROOT / header).read_text()
+    print(f"(* From {header}. *)")
+    for name in names:
+        found = re.findall(rf"^\s*{name} = (\d+)\b(?!\s*(?:[-+*]|/[^*]))", text, re.M)
+        if len(found) != 1:
+            fail(f"{name} is no number in {header}")
+        print(f"Definition {name} : nat := {found[0]}.")
+
+
 # ---- parsing: tuples ("name", x), ("number", text), ("cast", type, e), ("call", f, args), ("-", e), (op, a, b)
 
 LEVELS = [["&"], [">=", "<="], ["<", ">"], ["<<", ">>"], ["+", "-"], ["*", "/"]]

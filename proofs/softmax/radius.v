@@ -12,8 +12,8 @@ Lemma close_quotient W x A x' num den rho gO gW u r : 0 < W -> 0 <= A -> 0 <= r 
   0 <= rho <= pow2 (-16) -> 0 <= gO <= pow2 (-16) -> 0 <= gW <= pow2 (-16) -> 0 <= u <= pow2 (-16) ->
   Rabs (num - x * den) <= W * (rho * (A + Rabs x) + gO * (1 + rho) * A + gW * (1 + rho) * Rabs x) + W * r ->
   W * (1 - pow2 (-13)) <= den -> forall eta, 0 <= eta -> Rabs (x' - num / den) <= u * Rabs (num / den) + eta ->
-  Rabs (x' - x) <= (1 + pow2 (-8)) * (rho * (A + Rabs x') + gO * A + (gW + u) * Rabs x') +
-    (1 + pow2 (-8)) * (r + eta).
+  Rabs (x' - x) <= (1 + pow2 (-9)) * (rho * (A + Rabs x') + gO * A + (gW + u) * Rabs x') +
+    (1 + pow2 (-9)) * (r + eta).
 Proof.
 intros HW HA Hr Hrho HgO HgW Hu H Hden eta Heta Hq. simpl bpow in *.
 assert (Pden : 0 < den) by lra.
@@ -64,8 +64,8 @@ assert (P6 : 0 <= (rho + gW + u) * X') by (apply Rmult_le_pos; lra).
 unfold X' in *. lra.
 Qed.
 
-(* g(n) of the derivations, the way the C code computes it: n u (1 + 2^-20). *)
-Lemma gamma_up k u : 0 <= u -> INR k * u <= pow2 (-22) -> (1 + u) ^ k - 1 <= INR k * u * (1 + pow2 (-20)).
+(* g(n) of the derivations. The C code computes n u (1 + 2^-20) in double, which is more. *)
+Lemma gamma_up k u : 0 <= u -> INR k * u <= pow2 (-22) -> (1 + u) ^ k - 1 <= INR k * u * (1 + pow2 (-21)).
 Proof.
 intros Hu Hk. simpl bpow in *. eapply Rle_trans; [apply gamma; [exact Hu|lra]|].
 set (z := INR k * u) in *. assert (0 <= z) by (apply Rmult_le_pos; [apply pos_INR|exact Hu]).
@@ -76,10 +76,11 @@ Qed.
 Notation rnd64 := (nearest (-1074) 53).
 Notation u64 := (pow2 (-53)).
 
-(* What the C code's radius adds up: softmax_radius(terms, a, x, softmax_tail(terms, V)). *)
+(* What the C code's radius adds up: softmax_radius(terms, a, x, softmax_tail(terms, V)) has the factor
+   1 + 2^-8, 2^-96 and 2^-1000, but rounds (terms.v). *)
 Definition radius (keys rho out_error sum_error a x V : R) : R :=
-  (1 + pow2 (-8)) * (rho * (a + x) + out_error * a + (sum_error + u64) * x) +
-  (keys * pow2 (-96) * V + (keys + 2) * pow2 (-1000)).
+  (1 + pow2 (-9)) * (rho * (a + x) + out_error * a + (sum_error + u64) * x) +
+  (keys * (3 * pow2 (-98)) * V + (keys + 2) * pow2 (-1001)).
 
 Section Row.
 Variables (n : nat) (w w' v : nat -> R) (V rho out_error sum_error a : R) (out total : tree).
@@ -100,7 +101,7 @@ Hypothesis rho_small : 0 <= rho <= pow2 (-16).
 Definition counted (k : nat -> nat) (t : tree) (eps : R) :=
   0 <= eps <= pow2 (-22) /\ INR (S (depth t)) * u64 <= pow2 (-22) /\
   forall j, (j < n)%nat -> INR (S (k j)) * u64 <= pow2 (-22) /\
-    (INR (S (k j)) * u64 * (1 + pow2 (-20)) <= eps \/ negligible j).
+    (INR (S (k j)) * u64 * (1 + pow2 (-21)) <= eps \/ negligible j).
 Hypothesis out_depth : counted kO out out_error.
 Hypothesis sum_depth : counted kW total sum_error.
 Hypothesis out_ops : INR (ops out) <= pow2 70.
@@ -153,7 +154,7 @@ clear Z. eapply Rle_trans; [exact T|]. rewrite <- Rplus_assoc. apply Rplus_le_co
   + unfold underflow. change 2 with (pow2 1). rewrite <- !bpow_plus. apply bpow_le. lia.
 Qed.
 
-(** theorem: quotient_radius — sums of weights with relative error rho or negligible, by any trees, products fused or not, and their quotient in float64, are within the radius that softmax_radius in C computes. used by: src/softmax/enclose.c *)
+(** theorem: quotient_radius — sums of weights with relative error rho or negligible, by any trees, products fused or not, and their quotient in float64, are within the radius that softmax_radius in C computes, with room for its own roundings. used by: src/softmax/enclose.c *)
 Theorem quotient_radius : Rabs (rnd64 (num / den) - mean n w v) <=
   radius (INR n) rho out_error sum_error a (Rabs (rnd64 (num / den))) V.
 Proof.
@@ -244,23 +245,21 @@ assert (N1 : 1 <= N).
 { unfold N. change 1 with (INR 1). apply le_INR.
   assert (n <> 0%nat); [|lia]. intros E. unfold W in W_pos. rewrite E in W_pos. simpl in W_pos. lra. }
 apply Rplus_le_compat.
-- apply Rmult_le_compat_l; [assert (B := bpow_ge_0 radix2 (-8)); lra|].
+- apply Rmult_le_compat_l; [assert (B := bpow_ge_0 radix2 (-9)); lra|].
   assert (rho * (A + X) <= rho * (a + X)) by (apply Rmult_le_compat_l; lra).
   assert (out_error * A <= out_error * a) by (apply Rmult_le_compat_l; lra). lra.
-- assert (E98 : pow2 (-96) = 4 * pow2 (-98)).
-  { change 4 with (pow2 2). rewrite <- bpow_plus. reflexivity. }
-  assert (E75 : pow2 (-1075) <= pow2 (-1004)) by (apply bpow_le; lia).
-  assert (E04 : 16 * pow2 (-1004) = pow2 (-1000)).
-  { change 16 with (pow2 4). rewrite <- bpow_plus. reflexivity. }
+- assert (E75 : pow2 (-1075) <= pow2 (-1004)) by (apply bpow_le; lia).
+  assert (E04 : 8 * pow2 (-1004) = pow2 (-1001)).
+  { change 8 with (pow2 3). rewrite <- bpow_plus. reflexivity. }
   assert (EV : V * pow2 (-1004) <= pow2 (-30) * (N * (pow2 (-98) * V))).
   { replace (pow2 (-30) * (N * (pow2 (-98) * V))) with (V * (N * (pow2 (-30) * pow2 (-98)))) by ring.
     apply Rmult_le_compat_l; [exact V_pos|]. rewrite <- bpow_plus.
     apply Rle_trans with (1 * pow2 (-30 + -98)); [rewrite Rmult_1_l; apply bpow_le; lia|].
     apply Rmult_le_compat_r; [apply bpow_ge_0|exact N1]. }
-  rewrite E98, <- E04.
-  assert (N * (16 * pow2 (-1004)) >= 0) by (apply Rle_ge, Rmult_le_pos; lra).
+  rewrite <- E04.
+  assert (N * (8 * pow2 (-1004)) >= 0) by (apply Rle_ge, Rmult_le_pos; lra).
   generalize dependent (pow2 (-1004)). intros e; intros. generalize dependent (pow2 (-1075)). intros.
-  replace (N * (4 * pow2 (-98)) * V) with (4 * (N * (pow2 (-98) * V))) by ring.
+  replace (N * (3 * pow2 (-98)) * V) with (3 * (N * (pow2 (-98) * V))) by ring.
   generalize dependent (N * (pow2 (-98) * V)). intros z; intros. simpl bpow in *. lra.
 Qed.
 End Row.

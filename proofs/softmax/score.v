@@ -65,7 +65,7 @@ Qed.
 
 (** theorem: softmax_score — a score of the double tier without softcap, bias, slope and temperature is within product_error of the exact one: gamma(d + 3) |scale| |q| |k|, the error of the scale, and underflow. used by: src/softmax/enclose.c *)
 Theorem softmax_score : Rabs (fl rnd64 rnd64 t - s) <=
-  INR (d + 3) * u64 * (1 + pow2 (-20)) * T + INR d * pow2 (-1000) * (1 + kn) + ec * qn * kn.
+  INR (d + 3) * u64 * (1 + pow2 (-21)) * T + INR d * pow2 (-1002) * (1 + kn) + ec * qn * kn.
 Proof.
 assert (U : 0 <= u64) by apply bpow_ge_0. assert (N : 0 <= eta) by apply bpow_ge_0.
 assert (Pec : 0 <= ec) by (eapply Rle_trans; [apply Rabs_pos|exact scale]).
@@ -96,13 +96,13 @@ change (roundoff 53) with u64 in F. change (underflow (-1074)) with eta in F.
 set (g := (1 + u64) * (1 + u64) ^ depth t) in *.
 assert (G1 : 1 <= g).
 { unfold g. replace 1 with (1 * 1) at 1 by ring. apply Rmult_le_compat; try lra. apply pow_R1_Rle; lra. }
-assert (G3 : g * (1 + u64) - 1 <= INR (d + 3) * u64 * (1 + pow2 (-20))).
+assert (G3 : g * (1 + u64) - 1 <= INR (d + 3) * u64 * (1 + pow2 (-21))).
 { eapply Rle_trans; [|apply gamma_up with (u := u64); [exact U|exact short]].
   apply Rplus_le_compat_r. unfold g.
   replace ((1 + u64) * (1 + u64) ^ depth t * (1 + u64)) with ((1 + u64) ^ S (S (depth t)))
     by (simpl; ring). apply Rle_pow; [lra|lia]. }
 assert (G2 : g <= 2).
-{ assert (INR (d + 3) * u64 * (1 + pow2 (-20)) <= 1).
+{ assert (INR (d + 3) * u64 * (1 + pow2 (-21)) <= 1).
   { assert (0 <= INR (d + 3) * u64) by (apply Rmult_le_pos; [apply pos_INR|exact U]). simpl bpow in *. lra. }
   assert (0 <= g * u64) by (apply Rmult_le_pos; lra). lra. }
 assert (O : INR (ops t) <= 2 * INR d).
@@ -120,14 +120,14 @@ assert (E1 : INR (ops t) * eta * g <= 4 * (INR d * eta)).
 assert (E2 : g * (eta * K) <= 2 * (eta * (INR d * kn))).
 { apply Rmult_le_compat; try lra; [apply Rmult_le_pos; assumption|].
   apply Rmult_le_compat_l; [exact N|apply k_sum]. }
-assert (E3 : 4 * (INR d * eta) + 2 * (eta * (INR d * kn)) <= INR d * pow2 (-1000) * (1 + kn)).
-{ assert (B : 4 * eta <= pow2 (-1000)).
+assert (E3 : 4 * (INR d * eta) + 2 * (eta * (INR d * kn)) <= INR d * pow2 (-1002) * (1 + kn)).
+{ assert (B : 4 * eta <= pow2 (-1002)).
   { change 4 with (pow2 2). rewrite <- bpow_plus. apply bpow_le. lia. }
   assert (Pd : 0 <= INR d * (1 + kn)) by (apply Rmult_le_pos; [apply pos_INR|lra]).
   apply (Rmult_le_compat_l (INR d * (1 + kn))) in B; [|exact Pd].
   assert (0 <= eta * (INR d * kn)) by (apply Rmult_le_pos; [exact N|apply Rmult_le_pos; [apply pos_INR|exact kn_pos]]).
   lra. }
-assert (E4 : (g * (1 + u64) - 1) * Q <= INR (d + 3) * u64 * (1 + pow2 (-20)) * T).
+assert (E4 : (g * (1 + u64) - 1) * Q <= INR (d + 3) * u64 * (1 + pow2 (-21)) * T).
 { assert (QT : Q <= T).
   { unfold Q, T. rewrite Rmult_assoc. apply Rmult_le_compat; try assumption. lra. }
   apply Rmult_le_compat; try assumption. assert (0 <= g * u64) by (apply Rmult_le_pos; lra). lra. }

@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: LGPL-3.0-or-later *)
 (* The double tier of softmax attention from its scores to its radius: softmax_weight and
-   quotient_radius together, in the symbols of src/softmax/enclose.c. *)
+   quotient_radius together. terms.v adds the scores, and how src/softmax/enclose.c evaluates it all. *)
 From Coq Require Import Reals Lra Lia Psatz ZArith List.
 From Flocq Require Import Core.
 From Attest Require Import problem.row enclosure.summation softmax.quotient softmax.radius softmax.weight.
@@ -11,9 +11,9 @@ Section Row.
 (* Keys j < n, a sink among them (its value is 0): exact score s, computed score sh, shift m in force
    when the key was summed, computed exponential e, moves l of the shift afterwards, value v. *)
 Variables (n : nat) (s sh m e v : nat -> R) (l : nat -> list (R * R)).
-Variables (M E V a out_error sum_error : R) (rescaled : bool) (out total : tree).
+Variables (M E rho V a out_error sum_error : R) (rescaled : bool) (out total : tree).
 Hypothesis scores : forall j, (j < n)%nat -> Rabs (sh j - s j) <= E + pow2 (-62).
-Hypothesis below : forall j, (j < n)%nat -> rnd64 (sh j - m j) <= 8.
+Hypothesis below : forall j, (j < n)%nat -> rnd64 (sh j - m j) <= 17/2.
 Hypothesis exponentials : forall j, (j < n)%nat -> is_exp (rnd64 (sh j - m j)) (e j).
 Hypothesis shifts : forall j, (j < n)%nat -> moves (l j) /\ m j + distance (l j) = M.
 Hypothesis unmoved : rescaled = false -> forall j, (j < n)%nat -> l j = [].
@@ -24,8 +24,8 @@ Hypothesis values : forall j, (j < n)%nat -> Rabs (v j) <= V.
 Let w j := exp (s j - M).
 Let w' j := e j * factor (l j).
 (* softmax_terms_finish *)
-Let rho := (E + (70 + (if rescaled then 112 else 0)) * pow2 (-53)) * (1 + pow2 (-10)).
-Hypothesis usable : 0 <= E /\ rho <= pow2 (-16).
+Definition least_rho := (E + (70 + (if rescaled then 112 else 0)) * pow2 (-53)) * (1 + 7 * pow2 (-13)).
+Hypothesis usable : 0 <= E /\ least_rho <= rho <= pow2 (-16).
 (* Sums by any trees. A key meets one rounding for every move of the shift beside bO, bW others; in C
    bO = PASS_CHAIN + PASS_KEYS / PASS_CHAIN + blocks and bW = PASS_KEYS / PASS_LANES + 4 + blocks. *)
 Variables (kO kW : nat -> nat) (bO bW : nat).
@@ -34,8 +34,8 @@ Hypothesis totals : sums_along total n w' (fun _ => 1) kW.
 Hypothesis out_depth : forall j, (j < n)%nat -> (kO j <= bO + length (l j))%nat.
 Hypothesis sum_depth : forall j, (j < n)%nat -> (kW j <= bW + length (l j))%nat.
 (* gamma_up *)
-Hypothesis out_counted : INR (bO + 10) * pow2 (-53) * (1 + pow2 (-20)) <= out_error <= pow2 (-22).
-Hypothesis sum_counted : INR (bW + 10) * pow2 (-53) * (1 + pow2 (-20)) <= sum_error <= pow2 (-22).
+Hypothesis out_counted : INR (bO + 10) * pow2 (-53) * (1 + pow2 (-21)) <= out_error <= pow2 (-22).
+Hypothesis sum_counted : INR (bW + 10) * pow2 (-53) * (1 + pow2 (-21)) <= sum_error <= pow2 (-22).
 (* fewer than 2^30 blocks *)
 Hypothesis shallow : INR (S (depth out)) <= pow2 30 /\ INR (S (depth total)) <= pow2 30 /\
   forall j, (j < n)%nat -> INR (S (kO j)) <= pow2 30 /\ INR (S (kW j)) <= pow2 30.
@@ -47,11 +47,11 @@ Hypothesis a_large : mean n (fun j => exp (s j)) (fun j => Rabs (v j)) <= a.
 
 Lemma rho_above_E : E <= rho.
 Proof.
-unfold rho. destruct usable as [HE _]. assert (U : 0 <= pow2 (-53)) by apply bpow_ge_0.
+destruct usable as [HE [HR _]]. apply Rle_trans with (2 := HR). unfold least_rho. assert (U : 0 <= pow2 (-53)) by apply bpow_ge_0.
 assert (0 <= (70 + (if rescaled then 112 else 0)) * pow2 (-53))
   by (apply Rmult_le_pos; [destruct rescaled; lra|exact U]).
-assert (0 <= pow2 (-10)) by apply bpow_ge_0.
-assert (0 <= (E + (70 + (if rescaled then 112 else 0)) * pow2 (-53)) * pow2 (-10))
+assert (0 <= pow2 (-13)) by apply bpow_ge_0.
+assert (0 <= (E + (70 + (if rescaled then 112 else 0)) * pow2 (-53)) * pow2 (-13))
   by (apply Rmult_le_pos; lra). lra.
 Qed.
 
@@ -65,8 +65,8 @@ assert (T := softmax_weight (s j) (sh j) (m j) E (e j) (l j) (scores j Hj) ltac:
   (exponentials j Hj) Hm).
 cbv zeta in T. rewrite Hd in T. fold (w j) in T. fold (w' j) in T.
 destruct T as [T|T]; [left|right; exact T]. apply Rle_trans with (1 := T).
-apply Rmult_le_compat_r; [left; apply exp_pos|]. unfold softmax.weight.rho, rho.
-apply Rmult_le_compat_r; [assert (B := bpow_ge_0 radix2 (-10)); lra|]. apply Rplus_le_compat_l.
+apply Rmult_le_compat_r; [left; apply exp_pos|]. eapply Rle_trans; [|apply HR]. unfold softmax.weight.rho, least_rho.
+apply Rmult_le_compat_r; [assert (B := bpow_ge_0 radix2 (-13)); lra|]. apply Rplus_le_compat_l.
 apply Rmult_le_compat_r; [apply bpow_ge_0|].
 destruct rescaled; [destruct (l j); lra|]. rewrite (unmoved eq_refl j Hj). lra.
 Qed.
@@ -79,11 +79,11 @@ intros H. apply Rle_trans with (pow2 30 * pow2 (-53)).
 Qed.
 
 Lemma is_counted k t b eps : (forall j, (j < n)%nat -> (k j <= b + length (l j))%nat) ->
-  INR (b + 10) * pow2 (-53) * (1 + pow2 (-20)) <= eps <= pow2 (-22) -> INR (S (depth t)) <= pow2 30 ->
+  INR (b + 10) * pow2 (-53) * (1 + pow2 (-21)) <= eps <= pow2 (-22) -> INR (S (depth t)) <= pow2 30 ->
   (forall j, (j < n)%nat -> INR (S (k j)) <= pow2 30) -> counted n w w' k t eps.
 Proof.
 intros Hk Hc Hd Hs. assert (U : 0 <= pow2 (-53)) by apply bpow_ge_0.
-assert (U2 : 0 <= 1 + pow2 (-20)) by (assert (B := bpow_ge_0 radix2 (-20)); lra).
+assert (U2 : 0 <= 1 + pow2 (-21)) by (assert (B := bpow_ge_0 radix2 (-21)); lra).
 split; [split; [|apply Hc]|split; [apply is_shallow, Hd|]].
 - eapply Rle_trans; [|apply Hc]. apply Rmult_le_pos; [apply Rmult_le_pos; [apply pos_INR|exact U]|exact U2].
 - intros j Hj. split; [apply is_shallow, Hs, Hj|]. destruct (shifts j Hj) as [Hm HM].
@@ -109,8 +109,9 @@ rewrite (mean_ext n w (fun j => exp (- M) * exp (s j)) f).
 - intros j _. unfold w. rewrite <- exp_plus. f_equal. ring.
 Qed.
 
-(** theorem: softmax_radius — the double tier of softmax: with scores within E, exponentials and moves of the shift as computed, sums by any trees, products fused or not, and one division, out lies within softmax_radius of the exact output. used by: src/softmax/enclose.c, src/softmax/room.c *)
-Theorem softmax_radius : let x' := rnd64 (fl rnd64 rnd64 out / fl rnd64 rnd64 total) in
+(* With scores within E, exponentials and moves of the shift as computed, sums by any trees, products
+   fused or not, and one division. *)
+Lemma row_radius : let x' := rnd64 (fl rnd64 rnd64 out / fl rnd64 rnd64 total) in
   Rabs (x' - mean n (fun j => exp (s j)) v) <= radius (INR n) rho out_error sum_error a (Rabs x') V.
 Proof.
 intros x'. rewrite w_is_shifted in a_large |- *. unfold x'.
@@ -122,7 +123,7 @@ apply (quotient_radius n w w' v V rho out_error sum_error a out total kO kW); tr
     pose proof (exp_above (s j - M)). unfold w. simpl bpow in *. lra.
   + apply sum_ge_term with (f := w); [intros; left; apply exp_pos|exact Hj].
 - exact weight_close.
-- destruct usable. split; [pose proof rho_above_E; lra|assumption].
+- destruct usable. split; [pose proof rho_above_E; lra|lra].
 - apply (is_counted kO out bO); [exact out_depth|exact out_counted|apply shallow|apply shallow].
 - apply (is_counted kW total bW); [exact sum_depth|exact sum_counted|apply shallow|apply shallow].
 Qed.

@@ -184,12 +184,13 @@ Let y := rnd64 (sh - m).
 (* 2^-62 = u 2^-9 beside E, for products of small terms that E leaves out *)
 Hypothesis score : Rabs (sh - s) <= E + pow2 (-62).
 Hypothesis E_small : 0 <= E <= pow2 (-14).
-Hypothesis below : y <= 8.
+(* PASS_SHIFT, and what comparing with the rounded m + PASS_SHIFT lets through *)
+Hypothesis below : y <= 17/2.
 Hypothesis exponential : is_exp y e.
 Hypothesis moved : moves l.
 
-(* E + 70 u, and 112 u when the shift moved *)
-Definition rho : R := (E + (70 + (match l with [] => 0 | _ => 112 end)) * u64) * (1 + pow2 (-10)).
+(* E + 70 u, and 112 u when the shift moved; C has the factor 1 + 2^-10, and rounds *)
+Definition rho : R := (E + (70 + (match l with [] => 0 | _ => 112 end)) * u64) * (1 + 7 * pow2 (-13)).
 
 Lemma distance_from_shift : Rabs (y - (sh - m)) <= u64 * Rabs y * (1 + pow2 (-40)) + pow2 (-1074).
 Proof.
@@ -214,7 +215,7 @@ Lemma matters : -68 <= y - distance l ->
 Proof.
 intros H. pose proof (distance_pos l moved) as P. set (D := distance l) in *.
 assert (U : 0 <= u64) by apply bpow_ge_0.
-assert (D76 : D <= 76) by lra.
+assert (D77 : D <= 153/2) by lra.
 destruct (factor_sized l moved ltac:(fold D; lra)) as [f [Ef Sf]]. fold D in Ef, Sf.
 destruct (is_exp_sized y e exponential ltac:(lra)) as [g [Eg Sg]].
 pose proof distance_from_shift as R.
@@ -235,7 +236,7 @@ assert (S : sized (g * exp ((y - (sh - m)) + (sh - s)) * f) t).
     eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [exact R'|exact score].
   - unfold t. destruct l as [|p k]; [simpl in D|].
     + unfold D. simpl bpow in *. lra.
-    + assert (D * u64 <= 76 * u64) by (apply Rmult_le_compat_r; lra). simpl bpow in *. lra. }
+    + assert (D * u64 <= 153/2 * u64) by (apply Rmult_le_compat_r; lra). simpl bpow in *. lra. }
 assert (B : (match l with [] => 0 | _ => 112 end) * u64 <= 112 * u64).
 { apply Rmult_le_compat_r; [exact U|]. destruct l; lra. }
 assert (B' : 0 <= (match l with [] => 0 | _ => 112 end) * u64).
@@ -273,11 +274,11 @@ split; split.
       { apply Rmult_le_compat_l; [left; apply exp_pos|apply exp_above]. } lra.
     * rewrite (H2 L). left. apply exp_pos.
   + rewrite <- exp_plus. apply negligible_exp.
-    assert (u64 * y <= u64 * 8) by (apply Rmult_le_compat_l; lra).
+    assert (u64 * y <= u64 * (17/2)) by (apply Rmult_le_compat_l; lra).
     assert ((y - D) * (1 - 2 * u64) <= -68 * (1 - 2 * u64)) by (apply Rmult_le_compat_r; lra). lra.
 Qed.
 
-(** theorem: softmax_weight — of a key of the double tier of softmax, either the computed weight is within rho = (E + 70 u [+ 112 u when the shift moved])(1 + 2^-10) of the exact one, relatively, or both are below 2^-98. used by: src/softmax/enclose.c *)
+(** theorem: softmax_weight — of a key of the double tier of softmax, either the computed weight is within rho = (E + 70 u [+ 112 u when the shift moved]) (1 + 7 2^-13) of the exact one, relatively, or both are below 2^-98. used by: src/softmax/enclose.c *)
 Theorem softmax_weight : let w := exp (s - (m + distance l)) in let w' := e * factor l in
   Rabs (w' - w) <= rho * w \/ (0 <= w <= pow2 (-98) /\ 0 <= w' <= pow2 (-98)).
 Proof.

@@ -9,8 +9,8 @@
 static const theorem_link links[] = {
     /* The theorem encloses outputs; the sensitivities that `backward` divides by, and the bound
      * `theory`, are other analyses. */
-    {"softmax", "softmax_radius", "out", "softcap sinks backward theory",
-     "temperature=1 subnormals=ieee", "softmax_radius"},
+    {"softmax", "softmax_radius", "out", "softcap backward theory", "subnormals=ieee",
+     "softmax_radius"},
     {"taylor", "recurrence-is-truncated-kernel", NULL, NULL, NULL, "merges"},
     {"toeplitz", "decomposition-identity", NULL, NULL, NULL, "decomposition"},
     {"toeplitz", "decomposition-is-polynomial-kernel", NULL, NULL, NULL, "decomposition"},

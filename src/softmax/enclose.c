@@ -13,17 +13,17 @@
  * and k up to 2^-50, and absolute scores, sums over pairs of 2 |q_pair| |k_pair|, at most 2 T. A
  *    softcap is
  *    1-Lipschitz; its own arithmetic costs 16 u cap (EXP_TANH_ERROR and three operations), as long
- *    as cap and 1 / cap are normal: required are 2^-1000 <= cap. Bias,
+ *    as cap and 1 / cap are normal: required is 2^-1000 <= cap <= 2^1000. Bias,
  *    slope and their additions round at most 4 times a quantity below R = sum of all absolute
- *    terms; the temperature at most 3 times. Together E.
+ *    terms; the temperature at most 3 times, and stays between 2^-900 and 2^900. Together E.
  * 2. Weights. y = s^ - m rounds once: u |y|. exp: EXP64_ERROR u. A key with y >= -68 has |y| <= 68
- *    (y never exceeds PASS_SHIFT). Moving the shift multiplies all sums by f = exp(-D), D > 8; a
- * key that still matters (total D <= 76) meets at most 10 moves, whose errors add up to at most u
- * (76 + 10 (EXP64_ERROR + 1)) <= 112 u. So every key that matters has relative weight error rho =
- * (E + 70 u + [112 u if the shift moved]) (1 + 2^-10),   required: rho <= 2^-16. The others, y <
- * -68 or flushed below EXP64_MIN, have true and computed weights below 1.01 e^-68 < 2^-98 where the
- * sum of weights is at least 1 (the key that set the shift): their share in out is at most tail = N
- * 2^-96 max |v|.
+ *    (y exceeds PASS_SHIFT by what rounding m + PASS_SHIFT lets through, not by 1/2). Moving the
+ * shift multiplies all sums by f = exp(-D), D > 8; a key that still matters (total D <= 76.5) meets
+ * at most 9 moves, whose errors add up to at most u (76.5 + 9 (EXP64_ERROR + 1)) <= 112 u. So every
+ * key that matters has relative weight error rho = (E + 70 u + [112 u if the shift moved]) (1 +
+ * 2^-10),   required: rho <= 2^-16. The others, y < -68 or flushed below EXP64_MIN, have true and
+ * computed weights below 1.01 e^-68 < 2^-98 where the sum of weights is at least 1 (the key that
+ * set the shift): their share in out is at most tail = N 2^-96 max |v|, N keys with the sink.
  * 3. Sums. A weight meets at most g(32 + 8 + blocks + 10) in out and g(16 + 4 + blocks + 10) in the
  *    normaliser; the division rounds once. With A = sum p |v| and x^ computed,
  *      |x^ - x| <= (1 + 2^-8) [rho (A + |x^|) + g(nO) A + g(nW) |x^| + u |x^|] + tail + (N + 2)
@@ -128,10 +128,10 @@ void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, in
   if (pack->is_rotary)
     before += 3 * ROTARY_ROUNDING * products +
               (double)slice->d * 0x1p-1000 * scale * (1 + terms->query_norm + key);
-  if (pack->overflows) before = INFINITY;
+  if (pack->overflows || !(inverse >= 0x1p-900 && inverse <= 0x1p900)) before = INFINITY;
   terms->product_error = before * inverse;
   terms->cap_error = 16 * 0x1p-53 * cap * inverse;
-  if (pack->has_softcap && !(cap >= 0x1p-1000)) terms->cap_error = INFINITY;
+  if (pack->has_softcap && !(cap >= 0x1p-1000 && cap <= 0x1p1000)) terms->cap_error = INFINITY;
   terms->extra_error = 0;
   if (pack->has_extras) terms->extra_error += 4 * 0x1p-53 * size * inverse;
   if (pack->has_temperature)
@@ -142,7 +142,7 @@ void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, in
   terms->size_error = gamma_up((double)slice->d + (pack->is_rotary ? 16 : 8)) +
                       (pack->has_softcap ? 3 * before / cap + 300 * 0x1p-53 : 0);
   terms->blocks = (double)(hi / PASS_KEYS - lo / PASS_KEYS + 1);
-  terms->keys = (double)(hi - lo);
+  terms->keys = (double)(hi - lo + (slice->has_sink != 0));
 }
 
 static double score_error(const softmax_row_terms *terms) {
