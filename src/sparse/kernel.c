@@ -86,8 +86,9 @@ static void finish_support(sparse_support *support, const sparse_pack *pack) {
     for (int64_t i = n; i < n + SPARSE_LANES; i++)
       gap[i] = 2;
     if (n) ISA_DISPATCH(sparse_solve_gaps)
-    (weight, support->scratch, gap, n, pack->power.value, pack->whole_power, support->is_double);
-    support->sum = ISA_DISPATCH(sparse_weight_sum)(weight, n);
+    (weight, support->scratch, gap, support->key, &support->count, pack->power.value,
+     pack->whole_power, support->is_double);
+    support->sum = ISA_DISPATCH(sparse_weight_sum)(weight, support->count);
     return;
   }
   if (rule == RULE_EXP || rule == RULE_TOP_EXP) {

@@ -24,11 +24,12 @@ enum {
   SPARSE_CHAIN = 16        /* keys a chain of fused operations in out */
 };
 
-/* w_j = [u - gap_j]_+^r with sum 1 up to rounding, for `keys` gaps >= 0 (some 0) followed by gaps
- * of 2 to a multiple of SPARSE_LANES; whole: r where it is 1 or 2. Returns the sum of w. */
+/* w_j = [u - gap_j]_+^r with sum 1 up to rounding, for *keys gaps >= 0 (some 0) followed by gaps of
+ * 2 to a multiple of SPARSE_LANES; whole: r where it is 1, 2 or 3. Keys without weight may be
+ * dropped, from `gap` and `key` too. Returns the sum of w. */
 ISA_DECLARE(double, sparse_solve_gaps,
-            (double *w, double *scratch, double *gap, int64_t keys, double r, int whole,
-             int is_double));
+            (double *w, double *scratch, double *gap, int64_t *key, int64_t *keys, double r,
+             int whole, int is_double));
 
 /* The support of one row. */
 typedef struct {

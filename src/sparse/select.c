@@ -241,6 +241,11 @@ static void search(room_misselection *found, const selection_row *s, int64_t i, 
   arb_add_ui(best, best, 1, s->prec);
   arb_mul(next, next, best, s->prec); /* (1 + 2^(-prec/2)) of the upper end */
   int made = arb_is_finite(next) && is_made(s, next);
+  if (!made) { /* scores whose difference balls do not show: much less than this */
+    arb_one(next);
+    arb_mul_2exp_si(next, next, -s->prec / 2);
+    made = is_made(s, next);
+  }
   arb_div(next, next, unit, s->prec);
   found->size.hi = made ? enclosure_upper(next) : INFINITY;
   arb_clear(best);

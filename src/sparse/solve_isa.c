@@ -1,6 +1,13 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The threshold of entmax for the kernels, in double, on LANES interleaved chains.
  *
+ * The root u of F(u) = sum [u - gap]_+^r = 1 is that of the norm h = F^(1/r), which is convex in u
+ * for r >= 1 with slope at least 1: Newton's step from anywhere ends at the root or above it, so
+ * keys beyond its end are out for good. Where powers are dear (r > 3), a step solves the Taylor
+ * polynomial of h of the third degree, which takes sums of y^(r-1), y^(r-2) and y^(r-3) too: one or
+ * two steps in float and one in double do, after which the weights themselves move by their Taylor
+ * polynomial.
+ *
  * For large r (alpha near 1) y = u - gap is close to 1 and y^r asks for log y to a relative
  * accuracy that y does not hold. There the unknown is v = 1 - u, and log y = log(1 - e) with e = v
  * + gap. */
@@ -11,8 +18,9 @@
 
 enum { LANES = SPARSE_LANES, VECTORS = LANES / VD_LANES };
 
+/* sum y^(r-k), y = u - gap > 0, k = 0 .. 3; k > 1 for POWER_NEAR only. */
 typedef struct {
-  double total, slope; /* sum y^r and sum y^(r-1), y = u - gap > 0 */
+  double m[4];
 } power_sums;
 
 /* Sum of the interleaved chains by a tree. */
@@ -45,9 +53,9 @@ ISA_INLINE vf rough_whole_power(vf y, int n) {
   return power;
 }
 
-/* One vector: w = y^r where y > 0, else 0; share = w / y. For POWER_NEAR y is 1 - e, e = u + gap,
- * and log(1 - e) is log y + (what rounding y has lost) / y. */
-ISA_INLINE void one(vd *w, vd *share, vd u, vd gap, double r, const int how) {
+/* One vector: w = y^r where y > 0, else 0, and w / y; for POWER_NEAR 1 / y. There y is 1 - e, e = u
+ * + gap, and log(1 - e) is log y + (what rounding y has lost) / y. Lean: for results in float32. */
+ISA_INLINE void one(vd *w, vd *share, vd u, vd gap, double r, const int how, const int lean) {
   const vd zero = {0}, unit = vd_set1(1);
   vd e = u + gap, y = how == POWER_NEAR ? unit - e : u - gap;
   vdi inside = y > zero;
@@ -65,12 +73,19 @@ ISA_INLINE void one(vd *w, vd *share, vd u, vd gap, double r, const int how) {
     *share = whole_power(safe, (int)r - 1);
     *w = *share * safe;
   } else {
-    safe = vd_max(safe, vd_set1(0x1p-1000));
-    vd inverse = vd_inverse(safe), logarithm = vd_log(safe);
-    if (how == POWER_NEAR) logarithm = logarithm + ((unit - safe) - e) * inverse;
-    vd x = vd_set1(r) * logarithm, most = vd_set1(EXP64_MAX);
-    *w = vd_exp(vd_select(x < most, x, most));
-    *share = *w * inverse;
+    safe = vd_max(safe, vd_set1(lean ? 0x1p-300 : 0x1p-1000));
+    vd inverse = vd_inverse(safe), lost = (unit - safe) - e;
+    if (lean) {
+      vd logarithm = vd_lean_log2(safe);
+      if (how == POWER_NEAR) logarithm = vd_fma(lost * inverse, vd_set1(EXP64_LOG2E), logarithm);
+      *w = vd_lean_exp2(vd_max(vd_set1(r) * logarithm, vd_set1(-1000)));
+    } else {
+      vd logarithm = vd_log(safe);
+      if (how == POWER_NEAR) logarithm = logarithm + lost * inverse;
+      vd x = vd_set1(r) * logarithm, most = vd_set1(EXP64_MAX);
+      *w = vd_exp(vd_select(x < most, x, most));
+    }
+    *share = how == POWER_NEAR ? inverse : *w * inverse;
   }
   *w = vd_select(inside, *w, zero);
   *share = vd_select(inside, *share, zero);
@@ -78,67 +93,105 @@ ISA_INLINE void one(vd *w, vd *share, vd u, vd gap, double r, const int how) {
 
 /* w and shares are stored unless NULL. */
 ISA_INLINE power_sums sums_of(double *w, double *shares, const double *gap, int64_t n, double u,
-                              double r, const int how) {
-  vd total[VECTORS], slope[VECTORS];
-  for (int i = 0; i < VECTORS; i++)
-    total[i] = slope[i] = (vd){0};
+                              double r, const int how, const int lean) {
+  vd sum[4][VECTORS];
+  power_sums s = {{0}};
+  for (int k = 0; k < 4; k++)
+    for (int i = 0; i < VECTORS; i++)
+      sum[k][i] = (vd){0};
   for (int64_t j = 0; j < n; j += LANES)
     for (int i = 0; i < VECTORS; i++) {
       int64_t at = j + i * VD_LANES;
       vd power, share;
-      one(&power, &share, vd_set1(u), vd_load(gap + at), r, how);
+      one(&power, &share, vd_set1(u), vd_load(gap + at), r, how, lean);
       if (w) vd_store(w + at, power);
       if (shares) vd_store(shares + at, share);
-      total[i] += power;
-      slope[i] += share;
+      sum[0][i] += power;
+      if (how != POWER_NEAR) {
+        sum[1][i] += share;
+        continue;
+      }
+      for (int k = 1; k < 4; k++) {
+        power = power * share;
+        sum[k][i] += power;
+      }
     }
-  return (power_sums){tree(total), tree(slope)};
+  for (int k = 0; k < (how == POWER_NEAR ? 4 : 2); k++)
+    s.m[k] = tree(sum[k]);
+  return s;
 }
 
 static power_sums sums(double *w, double *shares, const double *gap, int64_t n, double u, double r,
-                       int how) {
-  return how == POWER_ONE     ? sums_of(w, shares, gap, n, u, r, POWER_ONE)
-         : how == POWER_TWO   ? sums_of(w, shares, gap, n, u, r, POWER_TWO)
-         : how == POWER_THREE ? sums_of(w, shares, gap, n, u, r, POWER_THREE)
-         : how == POWER_WHOLE ? sums_of(w, shares, gap, n, u, r, POWER_WHOLE)
-         : how == POWER_NEAR  ? sums_of(w, shares, gap, n, u, r, POWER_NEAR)
-                              : sums_of(w, shares, gap, n, u, r, POWER_ANY);
+                       int how, int lean) {
+  switch (how) {
+  case POWER_ONE:
+    return sums_of(w, shares, gap, n, u, r, POWER_ONE, 0);
+  case POWER_TWO:
+    return sums_of(w, shares, gap, n, u, r, POWER_TWO, 0);
+  case POWER_THREE:
+    return sums_of(w, shares, gap, n, u, r, POWER_THREE, 0);
+  case POWER_WHOLE:
+    return sums_of(w, shares, gap, n, u, r, POWER_WHOLE, 0);
+  case POWER_NEAR:
+    return lean ? sums_of(w, shares, gap, n, u, r, POWER_NEAR, 1)
+                : sums_of(w, shares, gap, n, u, r, POWER_NEAR, 0);
+  default:
+    return lean ? sums_of(w, shares, gap, n, u, r, POWER_ANY, 1)
+                : sums_of(w, shares, gap, n, u, r, POWER_ANY, 0);
+  }
 }
 
 /* The same sums in float, for guesses. */
 enum { ROUGH_LANES = 16, ROUGH_VECTORS = ROUGH_LANES / VF_LANES };
-static power_sums rough_sums(const float *gap, int64_t n, float u, float r, int how) {
-  int near = how == POWER_NEAR;
-  vf total[ROUGH_VECTORS], slope[ROUGH_VECTORS], zero = {0}, unit = vf_set1(1);
+ISA_INLINE double rough_tree(const vf chain[]) {
+  float lane[ROUGH_LANES];
   for (int i = 0; i < ROUGH_VECTORS; i++)
-    total[i] = slope[i] = zero;
+    vf_store(lane + i * VF_LANES, chain[i]);
+  for (int step = ROUGH_LANES / 2; step; step /= 2)
+    for (int i = 0; i < step; i++)
+      lane[i] += lane[i + step];
+  return (double)lane[0];
+}
+
+ISA_INLINE power_sums rough_sums_of(const float *gap, int64_t n, float u, float r, const int how) {
+  const vf zero = {0}, unit = vf_set1(1);
+  vf sum[4][ROUGH_VECTORS];
+  power_sums s = {{0}};
+  for (int k = 0; k < 4; k++)
+    for (int i = 0; i < ROUGH_VECTORS; i++)
+      sum[k][i] = zero;
   for (int64_t j = 0; j < n; j += ROUGH_LANES)
     for (int i = 0; i < ROUGH_VECTORS; i++) {
-      vf g = vf_load(gap + j + i * VF_LANES), y = near ? unit - (vf_set1(u) + g) : vf_set1(u) - g;
+      vf g = vf_load(gap + j + i * VF_LANES);
+      vf y = how == POWER_NEAR ? unit - (vf_set1(u) + g) : vf_set1(u) - g;
       vfi inside = y > zero;
-      vf safe = vf_max(vf_select(inside, y, unit), vf_set1(0x1p-100f));
-      vf power, share;
+      vf safe = vf_max(y, vf_set1(0x1p-60f)), share, power;
       if (how == POWER_WHOLE) {
         share = vf_select(inside, rough_whole_power(safe, (int)r - 1), zero);
         power = share * safe;
       } else {
-        power = vf_select(inside, vf_exp(vf_set1(r) * vf_log(safe)), zero);
+        vf x = vf_max(vf_set1(r) * vf_lean_log2(safe), vf_set1(-100));
+        power = vf_select(inside, vf_lean_exp2(x), zero);
         share = power * vf_inverse(safe);
       }
-      total[i] += power;
-      slope[i] += share;
+      sum[0][i] += power;
+      sum[1][i] += share;
+      if (how != POWER_NEAR) continue;
+      vf inverse = vf_inverse(safe);
+      for (int k = 2; k < 4; k++) {
+        share = share * inverse;
+        sum[k][i] += share;
+      }
     }
-  float lane[2][ROUGH_LANES];
-  for (int i = 0; i < ROUGH_VECTORS; i++) {
-    vf_store(lane[0] + i * VF_LANES, total[i]);
-    vf_store(lane[1] + i * VF_LANES, slope[i]);
-  }
-  for (int step = ROUGH_LANES / 2; step; step /= 2)
-    for (int i = 0; i < step; i++) {
-      lane[0][i] += lane[0][i + step];
-      lane[1][i] += lane[1][i + step];
-    }
-  return (power_sums){(double)lane[0][0], (double)lane[1][0]};
+  for (int k = 0; k < (how == POWER_NEAR ? 4 : 2); k++)
+    s.m[k] = rough_tree(sum[k]);
+  return s;
+}
+
+static power_sums rough_sums(const float *gap, int64_t n, float u, float r, int how) {
+  return how == POWER_NEAR    ? rough_sums_of(gap, n, u, r, POWER_NEAR)
+         : how == POWER_WHOLE ? rough_sums_of(gap, n, u, r, POWER_WHOLE)
+                              : rough_sums_of(gap, n, u, r, POWER_ANY);
 }
 
 static double first_lane(vd x) {
@@ -155,82 +208,171 @@ static double norm_less_one(double total, double r, int how) {
   return fabs(t) < 0x1p-20 ? t * (1 + t / 2) : first_lane(vd_exp(vd_set1(t))) - 1;
 }
 
-/* How far Newton's step lowers u, or raises v. */
-static double fall_of(power_sums s, double r, int how) {
-  double over = norm_less_one(s.total, r, how);
-  return over * s.total / ((1 + over) * s.slope);
+/* By how much u is to fall (v to rise). */
+typedef struct {
+  double fall;
+  double newton; /* the same by Newton's method: never below the root but by rounding */
+  double error;  /* about what is left */
+} power_step;
+
+/* The fall at which the Taylor polynomial of h(u - fall) / h(u) - 1 of degree 2 or 3, with
+ * coefficients e, takes the value t; from Newton's. */
+static double taylor_root(const double e[], int degree, double t, double fall) {
+  for (int i = 0; i < 4; i++) {
+    double d = -fall, third = degree > 2 ? e[3] : 0;
+    double value = ((third * d + e[2]) * d + e[1]) * d - t;
+    double slope = (3 * third * d + 2 * e[2]) * d + e[1];
+    fall += value / slope;
+  }
+  return fall;
 }
 
-/* total^(1/r) is convex in u, with slope at least 1: Newton from u = 1. Where powers are dear,
- * first in float, as far as that goes. Returns u, or v = 1 - u. */
-static double start(float *rough, const double *gap, int64_t n, double r, int how) {
-  double u = how == POWER_NEAR ? 0 : 1;
-  if (how != POWER_NEAR && how != POWER_ANY && how != POWER_WHOLE) return u;
-  int64_t padded = (n + ROUGH_LANES - 1) / ROUGH_LANES * ROUGH_LANES;
-  for (int64_t j = 0; j < padded; j++)
-    rough[j] = j < n ? (float)gap[j] : 2;
+static power_step step_of(const power_sums *s, double r, int how) {
+  double over = norm_less_one(s->m[0], r, how), t = -over / (1 + over);
+  double newton = -t * s->m[0] / s->m[1];
+  power_step step = {newton, newton, r * newton * newton};
+  if (how != POWER_NEAR) return step;
+  /* (F(u + d) / F(u))^(1/r), F by its Taylor polynomial with coefficients b. */
+  double b1 = r * s->m[1] / s->m[0], b2 = r * (r - 1) / 2 * s->m[2] / s->m[0];
+  double b3 = r * (r - 1) * (r - 2) / 6 * s->m[3] / s->m[0], p = 1 / r, e[4] = {0, p * b1, 0, 0};
+  e[2] = ((p - 1) * b1 * e[1] + 2 * p * b2) / 2;
+  e[3] = ((p - 2) * b1 * e[2] + (2 * p - 1) * b2 * e[1] + 3 * p * b3) / 3;
+  double second = taylor_root(e, 2, t, newton), third = taylor_root(e, 3, t, newton);
+  double off = fabs(third - newton), rest = fabs(third - second);
+  if (!(off <= fabs(newton))) return step; /* the polynomial is no use this far */
+  step.fall = third;
+  step.error = off > 0 ? fmin(rest, rest * rest / off) : 0;
+  return step;
+}
+
+/* The keys of one row on their way to being solved. */
+typedef struct {
+  double *w, *scratch, *gap; /* gaps of 2 follow, up to a multiple of LANES */
+  int64_t *key, keys;
+  double r;
+  int how, lean;
+} solver;
+
+static int64_t padded(const solver *s) {
+  return (s->keys + LANES - 1) / LANES * LANES;
+}
+
+/* Drops the keys with gaps of at least `limit` where that is a good part of them. */
+static void drop_beyond(solver *s, double limit) {
+  int64_t near = 0, n = 0, keys = s->keys;
+  for (int64_t j = 0; j < keys; j++)
+    near += s->gap[j] < limit;
+  if (near + near / 4 + LANES > keys) return;
+  for (int64_t j = 0; j < keys; j++) {
+    double gap = s->gap[j];
+    int64_t key = s->key[j];
+    s->gap[n] = gap;
+    s->key[n] = key;
+    n += gap < limit;
+  }
+  s->keys = n;
+  for (int64_t j = n; j < padded(s); j++)
+    s->gap[j] = 2;
+}
+
+/* The largest fall that moving weights by their Taylor polynomial stands: it leaves (r fall)^4 /
+ * 24, and fall^r for each key at the edge; to first order (r fall)^2 / 2. */
+static double largest_fall(const solver *s) {
+  if (s->how != POWER_NEAR) return (!s->lean || s->how != POWER_WHOLE ? 0x1p-28 : 0x1p-14) / s->r;
+  double least = s->lean ? 0x1p-28 : 0x1p-50, four = s->lean ? 0x1p-6 : 0x1p-13;
+  return fmin(four / s->r, first_lane(vd_power(vd_set1(least / (double)s->keys), 1 / s->r)));
+}
+
+/* Where powers are dear, first in float, as far as that goes. Returns u, or v = 1 - u. */
+static double start(solver *s) {
+  double u = s->how == POWER_NEAR ? 0 : 1, r = s->r, target = largest_fall(s) * 0.75;
+  float *rough = (float *)s->scratch;
+  int64_t keys = 0, n = 0;
+  if (s->how != POWER_NEAR && s->how != POWER_ANY && s->how != POWER_WHOLE) return u;
+  if (s->how != POWER_NEAR) target = 0x1p-16 / r;
   for (int step = 0; step < 30; step++) {
-    double fall = fall_of(rough_sums(rough, padded, (float)u, (float)r, how), r, how);
-    if (!(fall > 0) || (how != POWER_NEAR && fall >= u)) break;
-    u += how == POWER_NEAR ? fall : -fall;
-    if (r * fall <= 0x1p-8) break; /* the next step would be its square */
+    if (keys != s->keys) {
+      keys = s->keys;
+      n = (keys + ROUGH_LANES - 1) / ROUGH_LANES * ROUGH_LANES;
+      for (int64_t j = 0; j < n; j++)
+        rough[j] = j < keys ? (float)s->gap[j] : 2;
+    }
+    power_sums m = rough_sums(rough, n, (float)u, (float)r, s->how);
+    power_step t = step_of(&m, r, s->how);
+    if (!(fabs(t.fall) < 1) || (s->how != POWER_NEAR && t.fall >= u)) break;
+    double end = s->how == POWER_NEAR ? 1 - (u + t.newton) : u - t.newton;
+    u += s->how == POWER_NEAR ? t.fall : -t.fall;
+    drop_beyond(s, end + (0x1p-8 + r * 0x1p-22) / r);
+    if (t.error <= target || !(t.fall > 0)) break;
   }
   return u;
 }
 
-/* Newton in double until the next step is below `least`; that one is applied to the weights to
- * first order. Returns the sum of the weights. */
-static double newton(double *w, double *scratch, const double *gap, int64_t n, double r, int how,
-                     double least) {
-  double u = start((float *)scratch, gap, n, r, how), fall = 0;
-  power_sums s = {0, 0};
-  for (int step = 0; step < 60; step++) {
-    s = sums(w, scratch, gap, n, u, r, how);
-    fall = fall_of(s, r, how);
-    if (fabs(fall) * r <= least || !(fabs(fall) < 1)) break;
-    u += how == POWER_NEAR ? fall : -fall;
-  }
-  if (fall == 0 || !(fabs(fall) * r <= least)) return s.total;
-  vd sum[VECTORS], factor = vd_set1(r * fall), zero = {0};
+/* Moves the weights, and with them u, down by `fall`; returns their sum. */
+static double move_weights(const solver *s, double fall) {
+  double r = s->r;
+  vd sum[VECTORS], zero = {0}, first = vd_set1(-r * fall);
+  vd second = vd_set1((1 - r) / 2 * fall), third = vd_set1((2 - r) / 3 * fall), unit = vd_set1(1);
   for (int i = 0; i < VECTORS; i++)
     sum[i] = zero;
-  for (int64_t j = 0; j < n; j += LANES)
+  for (int64_t j = 0; j < padded(s); j += LANES)
     for (int i = 0; i < VECTORS; i++) {
       int64_t at = j + i * VD_LANES;
-      vd corrected = vd_max(vd_load(w + at) - factor * vd_load(scratch + at), zero);
-      vd_store(w + at, corrected);
-      sum[i] += corrected;
+      vd w = vd_load(s->w + at), x = vd_load(s->scratch + at);
+      if (s->how == POWER_NEAR) /* x = 1 / y: w (1 - x r fall (1 - x (r-1)/2 fall (1 - ..))) */
+        x = w * x * vd_fma(second * x, vd_fma(third, x, unit), unit);
+      w = vd_max(vd_fma(first, x, w), zero);
+      vd_store(s->w + at, w);
+      sum[i] += w;
     }
   return tree(sum);
+}
+
+/* Steps in double until the weights can make the last one. Returns their sum. */
+static double climb(solver *s) {
+  double u = start(s), r = s->r, least = largest_fall(s);
+  power_sums m = {{0}};
+  power_step t = {0, 0, 0};
+  for (int step = 0; step < 60; step++) {
+    m = sums(s->w, s->scratch, s->gap, padded(s), u, r, s->how, s->lean);
+    t = step_of(&m, r, s->how);
+    if (fabs(t.fall) <= least || !(fabs(t.fall) < 1)) break;
+    u += s->how == POWER_NEAR ? t.fall : -t.fall;
+  }
+  return t.fall != 0 && fabs(t.fall) <= least ? move_weights(s, t.fall) : m.m[0];
 }
 
 /* r < 1: slopes are infinite at the edge, so that u alone does not say what the last key of the
  * support weighs. u = edge + rest with `edge` the largest gap at which the sum is below 1: gaps are
  * counted from there, and halving finds `rest` to full relative precision. Returns it and leaves
  * the gaps counted from the edge. */
-static double bisect(double *gap, int64_t n, int64_t keys, double r) {
+static double total_at(const solver *s, double u) {
+  return sums(NULL, NULL, s->gap, padded(s), u, s->r, POWER_ANY, s->lean).m[0];
+}
+
+static double bisect(solver *s) {
   double edge = 0, next = 1; /* the largest gap with a sum below 1, and the first one beyond */
   double lo = 0, hi;
   for (;;) { /* the median of the gaps between them would be better than the mean; both end */
     double nearest = 2, middle = edge + (next - edge) / 2;
-    for (int64_t j = 0; j < keys; j++)
-      if (gap[j] > edge && gap[j] < next && fabs(gap[j] - middle) < fabs(nearest - middle))
-        nearest = gap[j];
+    for (int64_t j = 0; j < s->keys; j++)
+      if (s->gap[j] > edge && s->gap[j] < next && fabs(s->gap[j] - middle) < fabs(nearest - middle))
+        nearest = s->gap[j];
     if (nearest == 2) break;
-    if (sums(NULL, NULL, gap, n, nearest, r, POWER_ANY).total < 1)
+    if (total_at(s, nearest) < 1)
       edge = nearest;
     else
       next = nearest;
+    drop_beyond(s, next);
   }
-  for (int64_t j = 0; j < keys; j++)
-    gap[j] = gap[j] - edge;
-  for (lo = hi = next - edge;
-       sums(NULL, NULL, gap, n, lo, r, POWER_ANY).total >= 1 && lo > 0x1p-1000;)
+  for (int64_t j = 0; j < s->keys; j++)
+    s->gap[j] = s->gap[j] - edge;
+  for (lo = hi = next - edge; total_at(s, lo) >= 1 && lo > 0x1p-1000;)
     lo *= 0x1p-16;
   for (int step = 0; step < 80; step++) {
     double middle = hi > 4 * lo ? sqrt(lo * hi) : lo + (hi - lo) / 2;
     if (!(middle > lo && middle < hi)) break;
-    if (sums(NULL, NULL, gap, n, middle, r, POWER_ANY).total < 1)
+    if (total_at(s, middle) < 1)
       lo = middle;
     else
       hi = middle;
@@ -258,18 +400,20 @@ double ISA(sparse_weight_sum)(const double *x, int64_t n) {
   return total + lost;
 }
 
-double ISA(sparse_solve_gaps)(double *w, double *scratch, double *gap, int64_t keys, double r,
-                              int whole, int is_double) {
-  int64_t n = (keys + LANES - 1) / LANES * LANES;
-  int how = whole == 1                                              ? POWER_ONE
-            : whole == 2                                            ? POWER_TWO
-            : whole == 3                                            ? POWER_THREE
-            : !is_double && r > 3 && r <= WHOLE_MAX && r == rint(r) ? POWER_WHOLE
-            : r > 3                                                 ? POWER_NEAR
-                                                                    : POWER_ANY;
-  /* A first-order step leaves (r fall)^2 / 2, and fall^r at the edge. */
-  double least = is_double || (how != POWER_NEAR && how != POWER_WHOLE) ? 0x1p-28 : 0x1p-14;
-  if (r >= 1) return newton(w, scratch, gap, n, r, how, least);
-  double rest = bisect(gap, n, keys, r);
-  return sums(w, NULL, gap, n, rest, r, POWER_ANY).total;
+double ISA(sparse_solve_gaps)(double *w, double *scratch, double *gap, int64_t *key, int64_t *keys,
+                              double r, int whole, int is_double) {
+  solver s = {w, scratch, gap, key, *keys, r, POWER_ANY, !is_double};
+  double total;
+  if (whole)
+    s.how = whole == 1 ? POWER_ONE : whole == 2 ? POWER_TWO : POWER_THREE;
+  else if (r > 3)
+    s.how = !is_double && r <= WHOLE_MAX && r == rint(r) ? POWER_WHOLE : POWER_NEAR;
+  if (r >= 1) {
+    total = climb(&s);
+  } else {
+    double rest = bisect(&s);
+    total = sums(w, NULL, gap, padded(&s), rest, r, POWER_ANY, s.lean).m[0];
+  }
+  *keys = s.keys;
+  return total;
 }

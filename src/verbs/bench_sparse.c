@@ -120,12 +120,45 @@ static attest_status weights_line(bench_log *log, int64_t n, attest_error *error
   putchar('\n');
   for (int c = 0; c < COLUMNS; c++)
     bench_figure(log, ns[c], "ns", "%s/element/%lld", columns[c].title, (long long)n);
-  if (n == 4096) {
+  if (n == 1024) {
     bench_goal(log, GOAL_SPARSEMAX, ns[0]);
     bench_goal(log, GOAL_ENTMAX_15, ns[1]);
-    bench_goal(log, GOAL_ENTMAX, fmax(fmax(ns[2], ns[3]), fmax(ns[4], ns[5])));
   }
   return ATTEST_OK;
+}
+
+/* entmax of many alpha on rows of 1,024 scores of standard deviation 1 and 4. */
+static attest_status alpha_lines(bench_log *log, attest_error *error) {
+  static const char *const alphas[] = {"1.05", "1.1", "1.15", "1.2", "1.25", "1.3", "4/3",
+                                       "1.4",  "1.5", "1.6",  "1.7", "1.8",  "1.9", "2",
+                                       "2.5",  "3",   "4",    "5",   "7",    "10"};
+  enum { KEYS = 1024, ALPHAS = sizeof alphas / sizeof *alphas };
+  float *scores = malloc((size_t)(2 * ROWS * KEYS) * sizeof *scores);
+  uint64_t seed = 7;
+  double slowest = 0;
+  attest_status status = ATTEST_OK;
+  if (!scores) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  for (int i = 0; i < ROWS * KEYS; i++) {
+    scores[i] = normal(&seed);
+    scores[ROWS * KEYS + i] = 4 * scores[i];
+  }
+  printf("\nentmax of 1,024 keys by alpha, scores of deviation 1 and 4: nanoseconds an element, "
+         "keys\n\n");
+  for (int a = 0; a < ALPHAS && !status; a++) {
+    column c = {"entmax", "alpha", alphas[a], alphas[a]};
+    printf("  %5s", alphas[a]);
+    for (int wide = 0; wide < 2 && !status; wide++) {
+      double ns = 0, kept = 0;
+      status = time_rows(&ns, &kept, &c, scores + wide * ROWS * KEYS, KEYS, error);
+      printf("  %6.2f %6.0f", ns, kept);
+      bench_figure(log, ns, "ns", "entmax %s/element/%d%s", alphas[a], KEYS, wide ? "/wide" : "");
+      slowest = fmax(slowest, ns);
+    }
+    putchar('\n');
+  }
+  free(scores);
+  bench_goal(log, GOAL_ENTMAX, slowest);
+  return status;
 }
 
 /* A head of n keys and 256 queries: nanoseconds a pair of sparsemax, entmax 1.5 and softmax. */
@@ -164,6 +197,7 @@ attest_status bench_sparse(bench_log *log, int quick, attest_error *error) {
   putchar('\n');
   for (int64_t n = 1024; n <= most && !status; n *= 4)
     status = weights_line(log, n, error);
+  if (!status) status = alpha_lines(log, error);
   if (!status)
     printf("\nwhole attention, d = dv = 64, 256 queries, one thread: nanoseconds a pair\n\n"
            "   keys   sparsemax  entmax 1.5     softmax\n");

@@ -185,6 +185,21 @@ START_TEST(near_ties_are_within_their_units) {
 }
 END_TEST
 
+/* Under a cap scores of 40,000 and 30,000 caps differ by no number that balls show: as good as
+ * equal, though not so. */
+START_TEST(saturated_caps_are_near_ties) {
+  static const float s[2] = {1e5f, 75000};
+  int32_t lesser[1] = {1}, larger[1] = {0};
+  fixture_row r;
+  fixture_row_open(&r, "topk-uniform", (const char *[]){"softcap", "5/2", "topk", "1", NULL}, s, 2,
+                   2);
+  ck_assert_int_eq(verdict_of(&r, larger, 1, "backward<=0"), ATTEST_CERTIFIED);
+  ck_assert_int_eq(verdict_of(&r, lesser, 1, "backward<=16"), ATTEST_CERTIFIED);
+  ck_assert_int_ne(verdict_of(&r, lesser, 1, "backward<=0"), ATTEST_CERTIFIED);
+  fixture_row_close(&r);
+}
+END_TEST
+
 /* ---- out and its witness ---- */
 
 /* 40 equal keys, any 20 of which may be selected: too many to try, but the indices say which. */
@@ -276,6 +291,7 @@ void test_sparse_indices(Suite *suite) {
   tcase_add_test(tc, reference_indices_have_their_order);
   tcase_add_test(tc, backward_error_is_that_of_the_worst_pair);
   tcase_add_test(tc, near_ties_are_within_their_units);
+  tcase_add_test(tc, saturated_caps_are_near_ties);
   tcase_add_test(tc, indices_are_the_witness_of_out);
   tcase_add_test(tc, ties_bind_out_too);
   tcase_add_test(tc, ties_leave_other_keys_alone);

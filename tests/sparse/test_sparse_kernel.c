@@ -151,7 +151,8 @@ static void solve_steps(uint64_t *seed, double r, int whole) {
   static double gap[PADDED], given[PADDED], w[PADDED];
   for (int i = 0; i < PADDED; i++)
     given[i] = i >= N ? 2 : i == 5 ? 0 : tests_uniform(seed);
-  double (*const solvers[])(double *, double *, double *, int64_t, double, int, int) = {
+  double (*const solvers[])(double *, double *, double *, int64_t *, int64_t *, double, int,
+                            int) = {
     sparse_solve_gaps_baseline,
 #if defined(__x86_64__)
     sparse_solve_gaps_avx2,
@@ -159,12 +160,18 @@ static void solve_steps(uint64_t *seed, double r, int whole) {
 #endif
   };
   double first[PADDED], scratch[PADDED], sum = 0;
+  int64_t key[PADDED], kept = 0;
   for (int i = 0; i <= (int)isa_chosen(); i++) {
+    int64_t keys = N;
     memcpy(gap, given, sizeof gap);
-    double total = solvers[i](w, scratch, gap, N, r, whole, whole == 0 && r < 5);
+    memset(w, 0, sizeof w);
+    for (int j = 0; j < N; j++)
+      key[j] = j;
+    double total = solvers[i](w, scratch, gap, key, &keys, r, whole, whole == 0 && r < 5);
     if (i == 0) memcpy(first, w, sizeof first);
-    if (i == 0) sum = total;
-    ck_assert_msg(total == sum && !memcmp(first, w, sizeof w), "r = %g: bits differ", r);
+    if (i == 0) sum = total, kept = keys;
+    ck_assert_msg(total == sum && keys == kept && !memcmp(first, w, sizeof w),
+                  "r = %g: bits differ", r);
   }
   ck_assert_msg(fabs(sum - 1) <= 0x1p-26, "r = %g: the weights add up to %.17g", r, sum);
 }
