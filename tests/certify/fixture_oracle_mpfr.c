@@ -375,6 +375,7 @@ static void normalizer(mpfr_t total, mpfr_t size, sums *s) {
   }
   set_real(s->t, &values->eps);
   mpfr_add(total, total, s->t, MPFR_RNDN);
+  mpfr_add(size, size, s->t, MPFR_RNDN);
 }
 
 /* Component c: the sum of weights times values in *value, of absolute values in *size. */

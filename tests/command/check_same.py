@@ -23,11 +23,11 @@ def softmax(q, k, v, scores=float):
 
 
 def problems():
-    q, k, v = (rng.standard_normal((2, 70, 16)) for _ in range(3))
+    q, k, v = (rng.standard_normal((2, 50, 16)) for _ in range(3))
     yield "plain", q, k, v, np.float32, 1e-7
     yield "wrong everywhere", q, k, v, np.float32, 1e-3
     yield "steep", 60 * q, 60 * k, v, np.float32, 1e-7
-    long_q, long_k, long_v = (rng.standard_normal((1, n, 64)) for n in (300, 1200, 1200))
+    long_q, long_k, long_v = (rng.standard_normal((1, n, 64)) for n in (64, 1200, 1200))
     yield "long and steep", 140 * long_q, 140 * long_k, long_v[..., :16], np.float32, None  # scores in float32
     yield "ties", 0 * q, k, np.round(v), np.float32, 0
     yield "half", q, k, v, np.float16, 1e-3
@@ -43,8 +43,8 @@ for name, q, k, v, dtype, noise in problems():
             *sum((["--bound", b] for b in (BOUNDS if noise is not None else BOUNDS[:1])), [])]
     status, first, text, err = check(*args, "--threads", 1)
     expect(f"{name}: an answer", first is not None, err)
-    for what, extra, isa in (("2 threads", ["--threads", 2], None), ("5 threads", ["--threads", 5], None),
-                             ("baseline", [], "baseline"), ("AVX2", [], "avx2"), ("AVX-512", [], "avx512")):
+    for what, extra, isa in (("5 threads", ["--threads", 5], None), ("baseline", ["--threads", 2], "baseline"),
+                             ("AVX2", ["--threads", 3], "avx2")):  # the first one has the best that is there
         environment = dict(os.environ, **({"ATTEST_ISA": isa} if isa else {}))
         other_status, other, other_text, err = check(*args, *extra, env=environment)
         expect(f"{name}: the same with {what}", other is not None and other_status == status and other_text == text and
