@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* attest selftest: the certifier on trial. */
-#include "../certify/selftest.h"
+#include "../report/selftest.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -11,10 +12,12 @@
 
 static const verb_flag flags[] = {
     {"mutant", "NAME", 1, "try only this mutant (repeats)"},
+    {"json", "FILE", 0, "write what became of every mutant, rule by rule"},
+    {"html", "FILE", 0, "the same as a table to look at"},
 };
 
 static const verb_definition definition = {
-    .usage = "attest selftest [--mutant NAME]...",
+    .usage = "attest selftest [--mutant NAME]... [--json FILE] [--html FILE]",
     .summary =
         "Puts the certifier itself to the test, on one frozen plan: its bounds, at most 8 times "
         "what\n"
@@ -104,9 +107,10 @@ static int check_names(const verb_options *options) {
   return 0;
 }
 
-static attest_status run(selftest_totals *totals, const verb_options *options,
+static attest_status run(selftest_matrix *matrix, const verb_options *options,
                          attest_error *error) {
   selftest *test;
+  selftest_totals *totals = &matrix->totals;
   attest_status status = selftest_open(&test, &certify_mutants, error);
   if (!status) status = selftest_begin(totals, test, error);
   for (size_t i = 0; i < selftest_plan_count && !status; i++)
@@ -116,34 +120,65 @@ static attest_status run(selftest_totals *totals, const verb_options *options,
     if (wrong) printf("KNOWN-WRONG output=%s\n", wrong);
   }
   for (size_t m = 0; m < certify_mutants.count && !status; m++) {
-    selftest_result result;
-    if (!is_asked(options, certify_mutants.list[m].name)) continue;
-    status = selftest_run_mutant(&result, totals, test, m, error);
-    if (!status) print_mutant(&certify_mutants.list[m], &result);
+    selftest_row *row = &matrix->rows[matrix->count];
+    row->mutant = &certify_mutants.list[m];
+    if (!is_asked(options, row->mutant->name)) continue;
+    status = selftest_run_mutant(&row->result, totals, test, m, error);
+    if (status) break;
+    print_mutant(row->mutant, &row->result);
+    matrix->count++;
   }
   selftest_close(test);
   return status;
 }
 
+/* Before the work: whether the documents can be written at all. */
+static int check_files(const verb_options *options) {
+  static const char *const kinds[] = {"json", "html"};
+  for (int i = 0; i < 2; i++) {
+    const char *path = verb_option(options, kinds[i]);
+    tensor_writer *writer;
+    attest_error error;
+    if (!path) continue;
+    if (tensor_writer_open(&writer, path, &error)) return verb_trouble(&error);
+    tensor_writer_abort(writer);
+  }
+  return 0;
+}
+
+static attest_status write_files(const selftest_matrix *matrix, const verb_options *options,
+                                 attest_error *error) {
+  const char *json = verb_option(options, "json"), *html = verb_option(options, "html");
+  attest_status status = json ? report_selftest_json(json, matrix, error) : ATTEST_OK;
+  if (!status && html) status = report_selftest_html(html, matrix, error);
+  return status;
+}
+
+static int run_and_tell(const verb_options *options) {
+  attest_error error;
+  struct timespec begin, end;
+  selftest_matrix matrix = {.rows = calloc(certify_mutants.count, sizeof *matrix.rows)};
+  clock_gettime(CLOCK_MONOTONIC, &begin);
+  attest_status status = matrix.rows ? run(&matrix, options, &error)
+                                     : attest_fail(&error, ATTEST_ERR_MEMORY, "out of memory");
+  if (!status) {
+    clock_gettime(CLOCK_MONOTONIC, &end);
+    print_totals(&matrix.totals, (double)(end.tv_sec - begin.tv_sec) +
+                                     (double)(end.tv_nsec - begin.tv_nsec) * 1e-9);
+    status = write_files(&matrix, options, &error);
+  }
+  free(matrix.rows);
+  if (status) return verb_trouble(&error);
+  return selftest_holds(&matrix.totals) ? EXIT_HOLDS : EXIT_REFUTED;
+}
+
 int verb_selftest(int argc, char **argv) {
   verb_options options;
-  attest_error error;
-  selftest_totals totals = {0};
-  struct timespec begin, end;
   int status = verb_options_parse(&options, &definition, argc, argv);
   if (status >= 0) return status;
   status = check_names(&options);
-  if (!status) {
-    clock_gettime(CLOCK_MONOTONIC, &begin);
-    if (run(&totals, &options, &error)) {
-      status = verb_trouble(&error);
-    } else {
-      clock_gettime(CLOCK_MONOTONIC, &end);
-      print_totals(&totals, (double)(end.tv_sec - begin.tv_sec) +
-                                (double)(end.tv_nsec - begin.tv_nsec) * 1e-9);
-      status = selftest_holds(&totals) ? EXIT_HOLDS : EXIT_REFUTED;
-    }
-  }
+  if (!status) status = check_files(&options);
+  if (!status) status = run_and_tell(&options);
   verb_options_clear(&options);
   return status;
 }

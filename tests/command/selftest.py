@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 # SPDX-License-Identifier: LGPL-3.0-or-later
 """attest selftest: every mutant killed, everything sound certified, bounds that are tight."""
+import json
 import os
 import re
 
-from attest_command import done, expect, run
+from attest_command import done, expect, path, run, validate
 
-status, out, err = run("selftest", timeout=600)
+status, out, err = run("selftest", "--json", "matrix.json", "--html", "matrix.html", timeout=600)
 lines = out.splitlines()
 mutants = [x for x in lines if " mutant=" in x]
 total = dict(word.split("=", 1) for word in lines[-1].split()[1:]) if lines else {}
@@ -26,10 +27,20 @@ swapped-heads transposed-layout comparator-skips ulp-at-a-power-of-two less-or-l
 expect("all families of defects", set(wanted.split()) <= families, set(wanted.split()) - families)
 expect("the usual rules are scored on the same mutants", sum(x.startswith("RULE ") for x in lines) == 6 and
        any(int(re.search(r"passed=(\d+)", x).group(1)) > 0 for x in lines if x.startswith("RULE ")))
+validate(path("matrix.json"), "selftest")
+matrix = json.load(open(path("matrix.json")))
+scores = {x.split("rule=")[1].split()[0]: int(re.search(r" found=(\d+)", x).group(1)) for x in lines if x.startswith("RULE ")}
+expect("the kill matrix adds up to the same scores", {x["rule"]: x["found"] for x in matrix["rules"]} == scores == {
+    rule: sum(rule in x.get("found_by", ()) for x in matrix["mutants"]) for rule in scores}, matrix["rules"])
+page = open(path("matrix.html")).read()
+expect("... and can be looked at", all(f"<td>{x['name']}</td>" in page for x in matrix["mutants"]) and
+       page.count('class="n">passed') == sum(len(x.get("passed_by", ())) for x in matrix["mutants"]))
 # The frozen inputs: a digest that no change of the code may change.
 expect("the inputs are the frozen ones", total.get("inputs") == "d6577dfc71d05df9", total.get("inputs"))
 status, out, err = run("selftest", "--mutant", "comparator/last-element-skipped")
 expect("--mutant tries one", status == 0 and sum(" mutant=" in x for x in out.splitlines()) == 1, out[-300:] + err)
+status, out, err = run("selftest", "--mutant", "comparator/last-element-skipped", "--json", "/proc/matrix.json")
+expect("a file that cannot be written is trouble before the work", status == 2 and "/proc/matrix.json" in err and not out, err)
 status, out, err = run("selftest", "--mutant", "nobody")
 expect("an unknown mutant is trouble", status == 2 and "nobody" in err and not out, err)
 status, out, err = run("selftest", "--mutant", "reader/first-member-for-all", env={**os.environ, "TMPDIR": "/nowhere"})
