@@ -19,6 +19,14 @@ const problem_room *certify_room(const char *kernel);
 /* Machine model from the text of --arithmetic, by the room of the kernel. */
 attest_status certify_machine_parse(room_machine *machine, const char *kernel, const char *text,
                                     attest_error *error);
+/* The machine model of a kernel that is not the suite's own: what `text` declares (NULL: nothing).
+ * The forms fft, blocked and low-rank are their own declaration, the algorithm of that name in
+ * float64 where out is float64, else in float32, and take no other. *declared: whether there is
+ * one.
+ */
+attest_status certify_machine_declared(int *declared, room_machine *machine,
+                                       const attest_problem *problem, const char *text,
+                                       attest_error *error);
 /* The result formats of a declared machine are those of the outputs that are there. */
 void certify_machine_returns(room_machine *machine, const attest_problem *problem);
 

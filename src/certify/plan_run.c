@@ -170,12 +170,10 @@ static attest_status compare(certify_case *result, const scene *s, const plan_su
         failed ? returned->reason : "status(77)",
         failed ? returned->detail : "it does not serve this problem", how, error);
   }
-  attest_status status = ATTEST_OK;
-  if (c->arithmetic) {
-    status = certify_machine_parse(&machine, s->problem->kernel->name, c->arithmetic, error);
-    if (!status) certify_machine_returns(&machine, s->problem);
-    compared.machine = &machine;
-  }
+  int declared;
+  attest_status status =
+      certify_machine_declared(&declared, &machine, s->problem, c->arithmetic, error);
+  if (declared) compared.machine = &machine;
   if (!status) status = certify_run(result, &compared, 1, how, error);
   int surprises = !status && certify_case_verdict(result) == ATTEST_REFUTED &&
                   !(c->has_expected && c->expected == ATTEST_REFUTED);

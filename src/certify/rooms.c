@@ -12,22 +12,14 @@ static const struct {
   const problem_room *room;
   attest_status (*parse_machine)(room_machine *, const char *, attest_error *);
 } rooms[] = {
-    {&softmax_room, softmax_machine_parse},
-    {&sparse_rooms[0], softmax_machine_parse},
-    {&sparse_rooms[1], softmax_machine_parse},
-    {&sparse_rooms[2], softmax_machine_parse},
-    {&sparse_rooms[3], softmax_machine_parse},
-    {&sparse_rooms[4], softmax_machine_parse},
-    {&sparse_rooms[5], softmax_machine_parse},
-    {&sparse_rooms[6], softmax_machine_parse},
-    {&sparse_rooms[7], softmax_machine_parse},
-    {&sparse_rooms[8], softmax_machine_parse},
-    {&sparse_rooms[9], softmax_machine_parse},
-    {&sparse_rooms[10], softmax_machine_parse},
-    {&taylor_room, taylor_machine_parse},
-    {&linear_room, taylor_machine_parse},
-    {&rope_softmax_room, NULL},
-    {&rope_linear_room, toeplitz_machine_parse},
+    {&softmax_room, softmax_machine_parse},      {&sparse_rooms[0], softmax_machine_parse},
+    {&sparse_rooms[1], softmax_machine_parse},   {&sparse_rooms[2], softmax_machine_parse},
+    {&sparse_rooms[3], softmax_machine_parse},   {&sparse_rooms[4], softmax_machine_parse},
+    {&sparse_rooms[5], softmax_machine_parse},   {&sparse_rooms[6], softmax_machine_parse},
+    {&sparse_rooms[7], softmax_machine_parse},   {&sparse_rooms[8], softmax_machine_parse},
+    {&sparse_rooms[9], softmax_machine_parse},   {&sparse_rooms[10], softmax_machine_parse},
+    {&taylor_room, taylor_machine_parse},        {&linear_room, taylor_machine_parse},
+    {&rope_softmax_room, softmax_machine_parse}, {&rope_linear_room, toeplitz_machine_parse},
     {&toeplitz_room, toeplitz_machine_parse},
 };
 static const size_t room_count = sizeof rooms / sizeof *rooms;
@@ -52,6 +44,26 @@ void certify_machine_returns(room_machine *machine, const attest_problem *proble
   if (output[OUTPUT_OUT].data) machine->result = output[OUTPUT_OUT].dtype;
   if (output[OUTPUT_LSE].data) machine->result_lse = output[OUTPUT_LSE].dtype;
   if (output[OUTPUT_FINAL_STATE].data) machine->result_state = output[OUTPUT_FINAL_STATE].dtype;
+}
+
+attest_status certify_machine_declared(int *declared, room_machine *machine,
+                                       const attest_problem *problem, const char *text,
+                                       attest_error *error) {
+  const problem_room *room = certify_room(problem->kernel->name);
+  int has_form = problem->values.form >= FORM_FFT;
+  attest_status status = ATTEST_OK;
+  *declared = text || (has_form && room && problem->output[OUTPUT_OUT].data);
+  if (text && has_form)
+    return attest_fail(
+        error, ATTEST_ERR_INPUT,
+        "--arithmetic says nothing beside --form: the bound of a fast form is that of "
+        "its algorithm in float64 where out is float64, else in float32; leave it out");
+  if (text)
+    status = certify_machine_parse(machine, problem->kernel->name, text, error);
+  else if (*declared)
+    *machine = room->machine(problem->output[OUTPUT_OUT].dtype);
+  if (*declared && !status) certify_machine_returns(machine, problem);
+  return status;
 }
 
 attest_status certify_run(certify_case *result, const certify_subject *subjects, size_t count,

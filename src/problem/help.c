@@ -37,11 +37,18 @@ char *problem_help(const problem_kernel *kernel) {
   for (size_t i = 0; i < problem_param_count; i++) {
     const problem_param *param = &problem_params[i];
     if (kernel && !problem_kernel_takes(kernel, param)) continue;
-    problem_text_add(&text, "  --%s %s%s%s\n", param->name, param->bare ? "[" : "", param->syntax,
-                     param->bare ? "]" : "");
+    size_t n = 0;
+    const char *values = kernel ? problem_kernel_values(&n, kernel, param) : NULL;
+    if (!values) {
+      values = param->syntax;
+      n = strlen(values);
+    }
+    problem_text_add(&text, "  --%s %s%.*s%s\n", param->name, param->bare ? "[" : "", (int)n,
+                     values, param->bare ? "]" : "");
     problem_text about = {0};
     problem_text_add(&about, "%s", param->help);
-    if (*param->initial) problem_text_add(&about, " (default %s)", param->initial);
+    if (*param->initial && !(kernel && problem_kernel_fixes(kernel, param)))
+      problem_text_add(&about, " (default %s)", param->initial);
     add_aliases(&about, param);
     char *paragraph = problem_text_take(&about);
     text.failed |= !paragraph;

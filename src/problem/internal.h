@@ -46,6 +46,9 @@ size_t problem_param_index(const char *name);
 /* ---- kernels (kernels.c) --------------------------------------------------------------------- */
 
 /* Whether the kernel takes only one value of the parameter ("scale=1"). */
+/* The values that the kernel allows, one a '|', *n characters; NULL: any. */
+const char *problem_kernel_values(size_t *n, const problem_kernel *kernel,
+                                  const problem_param *param);
 int problem_kernel_fixes(const problem_kernel *kernel, const problem_param *param);
 problem_pairing problem_kernel_pairing(const problem_kernel *kernel);
 /* Refuses a parameter, or a value of it, that the kernel does not take; names the kernels that do.

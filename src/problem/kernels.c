@@ -75,10 +75,15 @@ static const char *alternatives(size_t *n, const char *entry, const char *name) 
   return entry + length;
 }
 
+const char *problem_kernel_values(size_t *n, const problem_kernel *kernel,
+                                  const problem_param *param) {
+  const char *found = entry(n, kernel, param->name);
+  return found ? alternatives(n, found, param->name) : NULL;
+}
+
 int problem_kernel_fixes(const problem_kernel *kernel, const problem_param *param) {
   size_t n;
-  const char *found = entry(&n, kernel, param->name);
-  const char *values = found ? alternatives(&n, found, param->name) : NULL;
+  const char *values = problem_kernel_values(&n, kernel, param);
   return values && !memchr(values, '|', n);
 }
 
@@ -102,7 +107,7 @@ attest_status problem_kernel_accepts(const problem_kernel *kernel, const problem
                                      const char *canonical, attest_error *error) {
   size_t n;
   const char *found = entry(&n, kernel, param->name);
-  const char *values = found ? alternatives(&n, found, param->name) : NULL;
+  const char *values = problem_kernel_values(&n, kernel, param);
   if (values && !is_alternative(values, n, canonical))
     return attest_fail(
         error, ATTEST_ERR_SUPPORT, "kernel %s takes %s only as %.*s: %s", kernel->name, param->name,

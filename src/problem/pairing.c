@@ -27,6 +27,14 @@ double problem_weight(const attest_problem *problem, int64_t p, int64_t a, int64
   return tensor_at(w, (p + n - 1) * w->stride[0] + a * w->stride[1] + b * w->stride[2]);
 }
 
+void problem_weights_load(double *x, const attest_problem *problem, int64_t first, int64_t count,
+                          int64_t a, int64_t b) {
+  const attest_tensor *w = &problem->input[INPUT_WEIGHTS];
+  int64_t n = (w->shape[0] + 1) / 2;
+  tensor_load(x, w, (first + n - 1) * w->stride[0] + a * w->stride[1] + b * w->stride[2], count,
+              w->stride[0]);
+}
+
 int64_t problem_coefficients(double *c, const attest_problem *problem) {
   const attest_tensor *t = &problem->input[INPUT_COEFFICIENTS];
   if (!t->data) return -1;

@@ -25,6 +25,9 @@ double problem_weight(const attest_problem *problem, int64_t p, int64_t a, int64
  * polynomial, else g. c has PROBLEM_COEFFICIENTS_MAX entries. */
 int64_t problem_coefficients(double *c, const attest_problem *problem);
 /* The largest |W| element; 0 without weights. */
+/* The elements (a, b) of W_first .. W_(first + count - 1). */
+void problem_weights_load(double *w, const attest_problem *problem, int64_t first, int64_t count,
+                          int64_t a, int64_t b);
 double problem_largest_weight(const attest_problem *problem);
 
 /* Scratch of one row; one thread. */

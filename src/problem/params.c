@@ -25,7 +25,8 @@ const problem_param problem_params[] = {
    "or a convention or alignment is given; --is-causal is top-left",
    FIELD_CAUSAL, offsetof(problem_values, causal), 1},
   VALUE("alignment", "", FIELD_CHOICE_FROM_ONE, alignment, "top-left|bottom-right", "that of causal, else top-left",
-        "where query i stands among the keys when Nq != Nk, for window and alibi-slopes without causal"),
+        "where query i stands among the keys when Nq != Nk, for window and alibi-slopes without causal; "
+        "and, causal or not, the position to which rotary kernels turn it and W_(i'-j) takes it"),
   VALUE("window", "window-size", FIELD_WINDOW, window_left, "L,R", "-1,-1",
         "keys i' - L <= j <= i' + R, inclusive; -1: unbounded"),
   VALUE("sliding-window", "", FIELD_SLIDING_WINDOW, window_left, "W", "",

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "room.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -96,7 +97,7 @@ attest_status room_machine_parse(room_machine *machine, const char *text, attest
     if (value && parse_field(machine, field, value)) continue;
     attest_fail(error, ATTEST_ERR_INPUT,
                 "--arithmetic: '%s%s%s' is not understood; write products=DTYPE, weights=DTYPE, "
-                "accumulate=DTYPE, phases=DTYPE (rope-linear), block=KEYS (0: one chain) or "
+                "accumulate=DTYPE, phases=DTYPE (rotary angles), block=KEYS (0: one chain) or "
                 "exp=ERROR in unit roundoffs (or 2ulp)",
                 field, value ? "=" : "", value ? value : "");
     free(copy);
@@ -104,4 +105,27 @@ attest_status room_machine_parse(room_machine *machine, const char *text, attest
   }
   free(copy);
   return ATTEST_OK;
+}
+
+/* ---- rotations of a declared machine --------------------------------------------------------- */
+
+static double unit(attest_dtype dtype) {
+  return measure_unit_roundoff(tensor_dtype_format(dtype));
+}
+
+/* a(p): how far cos and sin of an angle of position p may be off. */
+static double phase_error(const room_machine *machine, const problem_values *values,
+                          double position) {
+  double u = unit(machine->phases), unused;
+  double base = problem_real_double(&unused, &values->rope_base);
+  double theta = base < 1 ? 1 / base * (1 + 0x1p-40) : 1;
+  return fmin(2, position * theta * (2 * u + u * u)) + u;
+}
+
+double room_rotation_error(const room_machine *machine, const problem_values *values,
+                           double query_position, double key_position) {
+  double u = 2 * unit(machine->products);
+  double q = 1.4143 * phase_error(machine, values, query_position) + u;
+  double k = 1.4143 * phase_error(machine, values, key_position) + u;
+  return (1 + q) * (1 + k) - 1 + 0x1p-50;
 }

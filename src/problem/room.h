@@ -25,13 +25,14 @@ unsigned room_want(int output);
 /* A declared machine model, for the a-priori bound (--arithmetic products=..,weights=..,
  * accumulate=..,block=..,exp=..). Unit roundoffs are 2^-p of the named formats. */
 typedef struct {
-  attest_dtype products;     /* format of products q_a k_a and of scores (softmax), in which q.k is
-                                accumulated where accumulate has no more digits */
-  attest_dtype weights;      /* format to which exponentials are rounded before they meet values */
-  attest_dtype accumulate;   /* format in which p.v and the normaliser are accumulated */
-  attest_dtype phases;       /* rope-linear: format in which rotary angles, cos and sin are made */
-  attest_dtype result;       /* format of the output */
-  attest_dtype result_lse;   /* format of the log-sum-exp */
+  attest_dtype products;   /* format of products q_a k_a and of scores (softmax), in which q.k is
+                              accumulated where accumulate has no more digits */
+  attest_dtype weights;    /* format to which exponentials are rounded before they meet values */
+  attest_dtype accumulate; /* format in which p.v and the normaliser are accumulated */
+  attest_dtype phases;     /* rope-linear, rope-softmax: format in which rotary angles, cos and sin
+                              are made */
+  attest_dtype result;     /* format of the output */
+  attest_dtype result_lse; /* format of the log-sum-exp */
   attest_dtype result_state; /* format of the final state */
   int64_t block;    /* keys summed in one chain before the chain joins the running sum; 0: all */
   double exp_error; /* relative error of the exponential, in unit roundoffs of products */
@@ -48,6 +49,14 @@ typedef struct {
 /* Sets the fields that the text of --arithmetic names: "products=float32,block=64". The others keep
  * what the room has put there. */
 attest_status room_machine_parse(room_machine *machine, const char *text, attest_error *error);
+/* How far the form of a query and a key may be off, relative to its absolute value sum |q_pair|
+ * |k_pair|, when a declared machine rotates them to these positions, counted from the first one of
+ * the slice. Frequency, its product with the position p, cos and sin round once each in `phases`,
+ * of roundoff u_p, so that each of cos and sin is off by at most a(p) = min(2, p (2 u_p + u_p^2)) +
+ * u_p (theta <= 1; for bases below 1 times base^-1), and a rotated pair by sqrt(2) a(p) + 2 u of
+ * its norm, u the roundoff of products. */
+double room_rotation_error(const room_machine *machine, const problem_values *values,
+                           double query_position, double key_position);
 
 /* Enclosures of `rows` x `width` elements of one output in double: the exact element lies within
  * radius of x. NaN never appears; an infinite radius means "ask the next tier". For the backward

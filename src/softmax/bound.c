@@ -8,6 +8,10 @@
  * accumulate. A key's computed weight is w_j e^(+-delta_j) relative to a common factor, with
  *   delta_j = g(d+3) t_j + 8 u_P t_j [bias, slope, softcap, temperature] + 16 u_P cap / temperature
  *           + u_P shift_j + (1 + moves_j) (exp + 1) u_P.
+ * Under rotary embedding a declared machine makes its angles in the format `phases`: delta_j grows
+ * by r t_j, r the room_rotation_error of the row and its last key (problem/room.h). With a softcap,
+ * whose slope that may change, it grows by the least of 2 cap and r 2 |scale| |q| max|k| instead,
+ * over the temperature.
  * shift_j bounds the sum of |s_j - m| when the key is summed and of all later moves of the running
  * maximum m: they telescope to max s - s_j for an online softmax whose m is the maximum so far.
  * For fixed absolute perturbations, with x the exact quotient,
@@ -60,6 +64,7 @@ attest_status softmax_machine_parse(room_machine *machine, const char *text, att
   *machine = softmax_machine(ATTEST_FLOAT32);
   machine->builtin = 0;
   machine->block = 0;
+  machine->phases = ATTEST_FLOAT32;
   machine->exp_error = 2;
   return room_machine_parse(machine, text, error);
 }
@@ -76,6 +81,8 @@ typedef struct {
   double sum_depth; /* roundings in the normaliser, weighted by what they round */
   double inputs;    /* roundings of q and of k on their way into the products, in units of u */
   double score_underflow; /* absolute error of a score from products in subnormals */
+  double rotation;        /* of a declared machine: relative to t; */
+  double rotation_most;   /* with a softcap: absolute, the same for every key */
 } row_model;
 
 /* How the built-in kernel's shift can behave on this row, from the scores of the second pass. The
@@ -138,7 +145,7 @@ static int is_normal(const tensor_format *format, double x) {
 }
 
 /* Whether inputs, parameters and scores stay within the range of the products. */
-static int scores_fit(const room_machine *machine, const softmax_pack *pack,
+static int scores_fit(const room_machine *machine, const row_model *model, const softmax_pack *pack,
                       const softmax_row_terms *terms) {
   const tensor_format *format = tensor_dtype_format(machine->products);
   const problem_slice *slice = &pack->slice;
@@ -146,11 +153,12 @@ static int scores_fit(const room_machine *machine, const softmax_pack *pack,
   int scale = is_normal(format, pack->scale) && (pack->scale != 0 || pack->scale_error == 0);
   int softcap = !pack->has_softcap || (is_normal(format, pack->softcap) && pack->softcap > 0 &&
                                        1 / pack->softcap < limit);
+  double reach = terms->reach * (1 + model->rotation) + model->rotation_most;
   int slope = !slice->has_slope ||
               (is_normal(format, slice->slope) && (double)(slice->nq + slice->nk) < limit);
   return scale && softcap && slope && is_normal(format, inverse) && inverse > 0 &&
          fmax(1, fabs(pack->scale)) * terms->query_norm < limit && terms->key_norm < limit &&
-         terms->reach < limit && terms->reach / inverse < limit;
+         reach < limit && reach / inverse < limit;
 }
 
 /* Whether sums of weights and of their products with values of at most v_max stay within the range
@@ -174,9 +182,25 @@ static double dot_units(const row_model *model, double d, double more) {
          (1 + 0x1p-3) * (model->u_dot / u) * n / (1 - fmin(0.5, n * model->u_dot));
 }
 
+/* What the rotations of a declared machine add to the scores of a row. */
+static void add_rotations(row_model *model, const room_machine *machine, const softmax_pack *pack,
+                          const softmax_row_terms *terms, int64_t row) {
+  const problem_slice *slice = &pack->slice;
+  int64_t first = problem_first_position(slice);
+  double r =
+      room_rotation_error(machine, &pack->problem->values, (double)(row + slice->offset - first),
+                          (double)(terms->hi - 1 - first));
+  if (!pack->has_softcap) {
+    model->rotation = r;
+    return;
+  }
+  double form = 2 * fabs(pack->scale) * terms->query_norm * terms->key_norm * (1 + 0x1p-20);
+  model->rotation_most = fmin(r * form, 2 * pack->softcap) * fabs(pack->inverse_temperature);
+}
+
 /* second->g holds the weights p. */
 static row_model model_row(const room_machine *machine, const softmax_second *second,
-                           const softmax_pack *pack, const softmax_row_terms *terms) {
+                           const softmax_pack *pack, const softmax_row_terms *terms, int64_t row) {
   row_model model = {.u_products = roundoff(machine->products),
                      .u_weights =
                          machine->weights == machine->products ? 0 : roundoff(machine->weights),
@@ -202,7 +226,8 @@ static row_model model_row(const room_machine *machine, const softmax_second *se
     model.moves = ceil(terms->keys / fmax(1, block));
     model.sum_depth = block + 2 * model.moves;
     model.out_depth = model.sum_depth + rounds(&pack->slice.v, machine->accumulate);
-    model.shift_slack = off;
+    if (pack->is_rotary) add_rotations(&model, machine, pack, terms, row);
+    model.shift_slack = off + model.rotation * terms->reach + model.rotation_most;
   }
   return model;
 }
@@ -218,6 +243,7 @@ static double weight_error(const room_machine *machine, const row_model *model,
       machine->builtin ? run * inverse + 2 * t : dot_units(model, (double)pack->slice.d, 3) * t;
   double shift = isnan(model->shift) ? largest - s : fabs(s - model->shift);
   double delta = model->score_underflow * inverse + 2 * model->inputs * u * t;
+  delta += model->rotation * t + model->rotation_most;
   delta += u * (products + extras + shift + model->shift_slack + machine->exp_error) +
            model->moves * (machine->exp_error + 1) * u;
   if (pack->has_softcap) delta += 16 * u * pack->softcap * inverse;
@@ -354,10 +380,10 @@ void softmax_theory_row(room_block *block, softmax_second *second, const softmax
   softmax_terms_of_row(&terms, pack, block->row + at);
   softmax_second_weights(second, pack, &terms, block->row + at);
   softmax_running_scores(second->run, &second->state, pack, terms.lo, terms.hi);
-  row_model model = model_row(machine, second, pack, &terms);
+  row_model model = model_row(machine, second, pack, &terms, block->row + at);
   double sink_g, least;
   perturb(&sink_g, &least, second, machine, &model, pack, &terms);
-  if (!scores_fit(machine, pack, &terms)) least = 0;
+  if (!scores_fit(machine, &model, pack, &terms)) least = 0;
   double grown = total_error(second, &terms, sink_g, least);
   if (want & WANT_OUT) out_bounds(block, second, pack, &terms, &model, sink_g, least, grown, at);
   if (want & WANT_LSE) {

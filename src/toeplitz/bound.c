@@ -6,11 +6,8 @@
  * 1. Scores. Elements of q, k and W round once on their way in, a product rounds twice, scale
  *    twice, a sum of n terms n times: |s^ - s| <= E_j = g(n + 8) t_j + (n + 4) tiny |f| (1 + |q| +
  *    |k|), g(m) = m u_P / (1 - m u_P), tiny the smallest positive number of products.
- *    Rotations: a declared kernel makes its angles in the format `phases`, of roundoff u_p:
- *    frequency, product with the position p, cos and sin round once each, so that each of cos and
- *    sin is off by at most a(p) = min(2, p (2 u_p + u_p^2)) + u_p (theta <= 1; for bases below 1
- *    times base^-1), and a rotated pair by sqrt(2) a(p) + 2 u_P of its norm. E_j grows by
- *    t_j ((1 + error of q's pair) (1 + error of k's pair) - 1).
+ *    Rotations: a declared kernel makes its angles in the format `phases`, and E_j grows by
+ *    room_rotation_error t_j (problem/room.h); the built-in kernel rotates in double.
  * 2. Weights. exp: relative (E_j + u_P |s_j - max s| + (exp + 1) u_P) and its exponential growth; a
  *    score: E_j; a polynomial: E_j P'(|s| + E_j) + (2 g + 3) u_P P(|s| + E_j), coefficients
  *    rounded. u_W |w_j| more where weights are stored in another format. Together m_j.
@@ -53,24 +50,14 @@ static double growth(double m, double u) {
   return m * u < 0.5 ? m * u / (1 - m * u) : INFINITY;
 }
 
-/* a(p): how far cos and sin of an angle of position p may be off. */
-static double phase_error(const room_machine *machine, const rows_pack *pack, double position) {
-  double u = unit(machine->phases), unused;
-  double base = problem_real_double(&unused, &pack->problem->values.rope_base);
-  double theta = base < 1 ? 1 / base * (1 + 0x1p-40) : 1;
-  return fmin(2, position * theta * (2 * u + u * u)) + u;
-}
-
 /* What rotations add to the score's error, relative to t. */
 static double rotation_error(const room_machine *machine, const rows_pack *pack, int64_t i,
                              int64_t last) {
-  const problem_slice *slice = &pack->slice;
+  int64_t first = problem_first_position(&pack->slice);
   if (!pack->is_rotary) return 0;
-  int64_t first = problem_first_position(slice);
-  double a = phase_error(machine, pack, (double)(i + slice->offset - first));
-  double b = phase_error(machine, pack, (double)(last - first));
-  double q = 1.4143 * a + 2 * unit(machine->products), k = 1.4143 * b + 2 * unit(machine->products);
-  return (1 + q) * (1 + k) - 1 + 0x1p-50;
+  if (machine->builtin) return 4 * ROTARY_ROUNDING;
+  return room_rotation_error(machine, &pack->problem->values,
+                             (double)(i + pack->slice.offset - first), (double)(last - first));
 }
 
 static row_model model_of(const room_machine *machine, const rows_pack *pack, double query_max,
@@ -86,7 +73,8 @@ static row_model model_of(const room_machine *machine, const rows_pack *pack, do
                      .score = (growth(n + 8, u) + rotation_error(machine, pack, i, hi - 1)) *
                               (1 + 0x1p-10),
                      .tiny = (n + 4) * quantum(machine->products) *
-                             (1 + (fabs(pack->factor) + 1) * (1 + query_max) * (1 + pack->key_max)),
+                             (1 + (fabs(pack->factor) + 1) * (1 + query_max) * (1 + pack->key_max) *
+                                      (1 + pack->problem->largest_weight)),
                      .smallest = ldexp(1, format->emin),
                      .depth = block + ceil(keys / fmax(block, 1)) + 3};
 }
@@ -161,8 +149,9 @@ static int fits(const room_machine *machine, const rows_pack *pack, double query
   double sums = ldexp(1, tensor_dtype_format(machine->accumulate)->emax - 1);
   double smallest = ldexp(1, tensor_dtype_format(machine->products)->emin);
   double factor = fabs(pack->factor), values = fmax(1, pack->value_max);
+  double inner = fmax(query_max, pack->key_max) * fmax(1, pack->problem->largest_weight);
   int is_normal = pack->factor == 0 || (factor >= smallest && factor < products);
-  return is_normal && query_max * fmax(1, factor) < products && pack->key_max < products &&
+  return is_normal && query_max * fmax(1, factor) < products && inner < products &&
          fmax(1, 1 / fmax(factor, smallest)) * t_max < products && weight_sum < products &&
          weight_sum * values < sums && pack->value_max < sums && pack->eps < sums;
 }

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The double tier of toeplitz and rope-linear: rows in float64 with a radius that contains the
- * exact value, and the direct kernel, which is these rows rounded.
+ * exact value, and the direct kernel in double, which is these rows rounded.
  *
  * Derivation (theorem toeplitz_radius). u = 2^-53, hats are computed values, f = scale /
  * temperature.
@@ -49,7 +49,7 @@ void toeplitz_enclose_close(void *work) {
 }
 
 /* Classes and values that the edge policy prescribes: as softmax_special_row, and NaN for 0/0. */
-static int special_row(unsigned char *class, double *value, const rows_pack *pack, int64_t i) {
+int rows_special(unsigned char *class, double *value, const rows_pack *pack, int64_t i) {
   const problem_values *values = &pack->problem->values;
   int kind = softmax_special_row(class, value, pack->problem, &pack->slice, i, OUTPUT_OUT);
   if (kind != 1 || pack->weights != ROWS_SCORE || !pack->normalizes || values->eps.sign != 0 ||
@@ -95,13 +95,16 @@ void toeplitz_enclose_rows(room_block *block, const void *work, unsigned want) {
   room_cells *cells = &block->out;
   rows_row row;
   int ready = rows_row_open(&row, pack);
+  /* The double kernel stores these very rows. */
+  int is_own =
+      (want & WANT_THEORY) && block->machine->builtin && block->machine->products == ATTEST_FLOAT64;
   double *value = calloc((size_t)cells->width + 1, sizeof *value);
   for (int64_t r = 0; r < block->rows; r++) {
     int64_t first = r * cells->width;
     unsigned char *class = cells->class + first;
     memset(class, EXACT_FINITE, (size_t)cells->width);
     if (block->reach) block->reach[r] = ready ? 0 : INFINITY;
-    int ordinary = ready && value && special_row(class, value, pack, block->row + r) == 1;
+    int ordinary = ready && value && rows_special(class, value, pack, block->row + r) == 1;
     if (ordinary) {
       rows_row_compute(&row, pack, block->row + r, 1);
       ordinary = !rows_row_vanishes(&row, pack, block->row + r);
@@ -118,7 +121,7 @@ void toeplitz_enclose_rows(room_block *block, const void *work, unsigned want) {
         cells->theory[at] =
             ordinary ? rows_stored(block->machine, cells->x[at], cells->radius[at]) : 0;
     }
-    if (ordinary && (want & WANT_THEORY) && !block->machine->builtin)
+    if (ordinary && (want & WANT_THEORY) && !is_own)
       rows_theory(cells->theory + first, &row, pack, block->machine, block->row + r);
   }
   free(value);
@@ -140,74 +143,34 @@ void toeplitz_sensitivity(double *s_lo, double *s_hi, const double *x, const dou
   rows_row_close(&row);
 }
 
-/* ---- the direct kernel ---- */
-
-room_machine toeplitz_machine(attest_dtype dtype) {
-  return (room_machine){.products = ATTEST_FLOAT64,
-                        .weights = ATTEST_FLOAT64,
-                        .accumulate = ATTEST_FLOAT64,
-                        .result = dtype,
-                        .result_lse = dtype,
-                        .block = ROWS_CHAIN,
-                        .exp_error = 2,
-                        .builtin = 1};
-}
+/* ---- rows as they are stored ---- */
 
 static const double class_value[] = {
     [EXACT_NAN] = NAN, [EXACT_PLUS_INF] = INFINITY, [EXACT_MINUS_INF] = -INFINITY};
 
+void rows_put(attest_tensor *out, const double *x, const unsigned char *class, const double *value,
+              const rows_pack *pack, int64_t i) {
+  for (int64_t c = 0; c < pack->slice.dv; c++)
+    tensor_store(out, i * out->stride[0] + c * out->stride[1],
+                 x                          ? x[c]
+                 : class[c] == EXACT_FINITE ? value[c]
+                                            : class_value[class[c]]);
+}
+
 int rows_store(attest_tensor *out, rows_row *row, unsigned char *class, double *value,
                const rows_pack *pack, int64_t i) {
-  int kind = special_row(class, value, pack, i);
+  int kind = rows_special(class, value, pack, i);
   if (kind == 1) rows_row_compute(row, pack, i, 0);
-  if (kind == 1 && rows_row_vanishes(row, pack, i)) {
-    memset(class, EXACT_NAN, (size_t)pack->slice.dv);
-    kind = 0;
+  double most = (double)pack->slice.nk * rows_weight_max(pack, i);
+  if (kind == 1 && !(fabs(row->total) > most * 0x1p-30)) {
+    rows_row_compute(row, pack, i, 1);
+    if (rows_row_vanishes(row, pack, i)) {
+      memset(class, EXACT_NAN, (size_t)pack->slice.dv);
+      kind = 0;
+    } else {
+      rows_row_compute(row, pack, i, 0); /* bounds leave no x where they know nothing */
+    }
   }
-  for (int64_t c = 0; c < pack->slice.dv; c++) {
-    double x = kind == 1 ? row->x[c] : class[c] == EXACT_FINITE ? value[c] : class_value[class[c]];
-    tensor_store(out, i * out->stride[0] + c * out->stride[1], x);
-  }
+  rows_put(out, kind == 1 ? row->x : NULL, class, value, pack, i);
   return kind;
-}
-
-static attest_status kernel_slice(attest_tensor *out, const rows_pack *pack, attest_error *error) {
-  attest_status status = ATTEST_OK;
-  int64_t nq = pack->slice.nq;
-#pragma omp parallel if (nq > 1)
-  {
-    rows_row row;
-    unsigned char *class = calloc((size_t)pack->slice.dv + 1, 1);
-    double *value = calloc((size_t)pack->slice.dv + 1, sizeof *value);
-    int ready = rows_row_open(&row, pack) && class && value, trouble = 0;
-#pragma omp for schedule(dynamic, 16)
-    for (int64_t i = 0; i < nq; i++)
-      if (ready) trouble |= rows_store(out, &row, class, value, pack, i) < 0;
-    if (!ready || trouble)
-#pragma omp critical
-      status = ready ? attest_fail(error, ATTEST_ERR_INPUT, ROWS_EMPTY_MESSAGE)
-                     : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: one row");
-    rows_row_close(&row);
-    free(class);
-    free(value);
-  }
-  return status;
-}
-
-attest_status toeplitz_kernel(attest_tensor *out, attest_tensor *lse, const attest_problem *problem,
-                              attest_error *error) {
-  attest_problem mine = *problem;
-  attest_status status = ATTEST_OK;
-  (void)lse; /* these kernels have none */
-  mine.output[OUTPUT_OUT] = *out;
-  for (int64_t i = 0; i < problem_slice_count(&mine) && !status; i++) {
-    problem_slice slice;
-    rows_pack *pack;
-    problem_slice_get(&slice, &mine, i);
-    status = rows_pack_open(&pack, &mine, &slice, error);
-    if (status) break;
-    status = kernel_slice(&slice.out, pack, error);
-    rows_pack_close(pack);
-  }
-  return status;
 }

@@ -27,6 +27,9 @@ attest_status exp_poly(fmpq_poly_t p, exp_poly_kind kind, exp_poly_measure measu
  * enough.
  */
 void exp_poly_error(arb_t sup, const fmpq_poly_t p, const fmpq_t b, exp_poly_measure measure);
+/* The same with a relative width below 2^(2-bits), 4 <= bits <= 18: sooner done. */
+void exp_poly_error_bits(arb_t sup, const fmpq_poly_t p, const fmpq_t b, exp_poly_measure measure,
+                         slong bits);
 
 /* A lower bound of the error of every polynomial of the degree of p, by the alternation of p's
  * error at degree + 2 points (de la Vallee Poussin): for minimax polynomials close to their error.

@@ -9,8 +9,8 @@
  * with |D^(i)| <= sum_{k >= i} |d_k| k!/(k-i)! r^{k-i}; beyond the degree g of p, |d_k| = 1/k!, so
  * those terms add at most r^{n-i}/(n-i)! e^r, n = max(g + 1, i), for r <= 1 (first term times e^r).
  * The quadratic is at most its values at the ends and, where its vertex may lie between, there.
- * A subinterval is done once its bound is at most the largest value seen anywhere, times 1 + 2^-18.
- */
+ * A subinterval is done once its bound is at most the largest value seen anywhere, times 1 +
+ * 2^-bits. */
 #include "exp_poly_internal.h"
 
 enum { TOLERANCE_BITS = 18, DEPTH_MAX = 60 };
@@ -38,7 +38,7 @@ void exp_poly_difference(arb_t f, const fmpq_poly_t p, const arb_t x, exp_poly_m
 
 typedef struct {
   exp_poly_measure measure;
-  slong prec;
+  slong prec, bits;
   arb_poly_t p, shifted;
   arb_t seen;  /* lower bound of the sup: exact */
   arb_t bound; /* upper bound over what is done: exact */
@@ -180,7 +180,7 @@ static void quadratic_bound(arb_t bound, arb_srcptr R, const arb_t r, slong prec
 static int settled(const search *s, const arb_t bound) {
   arb_t limit;
   arb_init(limit);
-  arb_mul_2exp_si(limit, s->seen, -TOLERANCE_BITS);
+  arb_mul_2exp_si(limit, s->seen, -s->bits);
   arb_add(limit, limit, s->seen, s->prec);
   int yes = arb_le(bound, limit);
   arb_clear(limit);
@@ -217,8 +217,8 @@ static void branch(search *s, const arb_t m, const arb_t r, int depth) {
 
 /* One precision: whether the sup is known. */
 static int search_once(arb_t sup, const fmpq_poly_t p, const fmpq_t b, exp_poly_measure measure,
-                       slong prec) {
-  search s = {.measure = measure, .prec = prec};
+                       slong bits, slong prec) {
+  search s = {.measure = measure, .prec = prec, .bits = bits};
   arb_t x, r, step;
   arb_init(x);
   arb_init(r);
@@ -229,7 +229,8 @@ static int search_once(arb_t sup, const fmpq_poly_t p, const fmpq_t b, exp_poly_
   arb_poly_init(s.shifted);
   arb_poly_set_fmpq_poly(s.p, p, prec);
   arb_set_fmpq(x, b, prec);
-  slong pieces = 2 * fmpq_poly_length(p) + 4 + 2 * arf_get_si(arb_midref(x), ARF_RND_CEIL);
+  slong pieces = fmpq_poly_length(p) + 2 + arf_get_si(arb_midref(x), ARF_RND_CEIL);
+  if (bits > 8) pieces *= 2;
   arb_div_si(r, x, 2 * pieces, prec); /* half a piece of [-b, b] is b / (2 pieces) .. */
   arb_mul_2exp_si(r, r, 1);
   for (slong i = 0; i <= 2 * pieces; i++) { /* points at the ends and between */
@@ -251,13 +252,18 @@ static int search_once(arb_t sup, const fmpq_poly_t p, const fmpq_t b, exp_poly_
   arb_clear(s.bound);
   arb_poly_clear(s.p);
   arb_poly_clear(s.shifted);
-  return ok && arb_rel_accuracy_bits(sup) >= TOLERANCE_BITS - 2;
+  return ok && arb_rel_accuracy_bits(sup) >= bits - 2;
+}
+
+void exp_poly_error_bits(arb_t sup, const fmpq_poly_t p, const fmpq_t b, exp_poly_measure measure,
+                         slong bits) {
+  for (slong prec = 128; prec <= 65536; prec *= 2)
+    if (search_once(sup, p, b, measure, bits, prec)) return;
+  arb_indeterminate(sup);
 }
 
 void exp_poly_error(arb_t sup, const fmpq_poly_t p, const fmpq_t b, exp_poly_measure measure) {
-  for (slong prec = 128; prec <= 65536; prec *= 2)
-    if (search_once(sup, p, b, measure, prec)) return;
-  arb_indeterminate(sup);
+  exp_poly_error_bits(sup, p, b, measure, TOLERANCE_BITS);
 }
 
 attest_status exp_poly_least_error(arb_t least, int64_t degree, const fmpq_t b,

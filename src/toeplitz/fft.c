@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "../enclosure/exp.h"
 #include "../enclosure/interval.h"
 #include "../problem/pairing.h"
 #include "decompose.h"
@@ -14,9 +15,8 @@
 
 /* ---- the polynomial ---- */
 
-/* p with coefficients rounded to double, and its error on [-b, b] as it then is. */
-static attest_status rounded(fft_polynomial *p, const fmpq_poly_t exact, const fmpq_t b,
-                             attest_error *error) {
+/* p with coefficients rounded to double, and its error on [-b, b] as it then is, to 2 %. */
+static void rounded(fft_polynomial *p, const fmpq_poly_t exact, const fmpq_t b) {
   fmpq_poly_t q;
   fmpq_t c;
   arb_t x, sup;
@@ -34,18 +34,13 @@ static attest_status rounded(fft_polynomial *p, const fmpq_poly_t exact, const f
     arf_get_fmpq(c, mid);
     fmpq_poly_set_coeff_fmpq(q, t, c);
   }
-  exp_poly_error(sup, q, b, EXP_RELATIVE);
+  exp_poly_error_bits(sup, q, b, EXP_RELATIVE, 6);
   p->eps = enclosure_upper(sup);
   fmpq_poly_clear(q);
   fmpq_clear(c);
   arb_clear(x);
   arb_clear(sup);
   arf_clear(mid);
-  if (p->eps < 0.5) return ATTEST_OK;
-  return attest_fail(error, ATTEST_ERR_SUPPORT,
-                     "no polynomial of degree %lld with double coefficients is good enough on this "
-                     "range of scores; use the direct form",
-                     (long long)p->degree);
 }
 
 static int64_t count_terms(int64_t support, int64_t degree) {
@@ -70,42 +65,79 @@ static attest_status given_polynomial(fft_polynomial *p, fft_sums *sums, int64_t
                      (long long)terms_max);
 }
 
+/* I_k(b), the modified Bessel function, about. */
+static double bessel(int64_t k, double b) {
+  double term = 1, sum = 0;
+  for (int64_t m = 1; m <= k; m++)
+    term *= b / 2 / (double)m;
+  for (int64_t m = 1; term > sum * 0x1p-60; m++) {
+    sum += term;
+    term *= b * b / 4 / (double)m / (double)(m + k);
+  }
+  return sum;
+}
+
+/* A degree that the Chebyshev series, cut, needs at least for a relative eps: at -b its error is
+ * e^b 2 (I_(g+1) - I_(g+2) + I_(g+3) - ..), more than its first two terms. */
+static int64_t first_degree(double b, double eps) {
+  double growth;
+  int64_t g = 0;
+  exp64_array(&growth, &b, 1);
+  while (g < TOEPLITZ_DEGREE_MAX &&
+         2 * growth * (bessel(g + 1, b) - bessel(g + 2, b)) > eps * (1 + 0x1p-20))
+    g++;
+  return g;
+}
+
+static attest_status too_many_terms(double b, double eps, int64_t degree, int64_t support,
+                                    int64_t terms, int64_t terms_max, attest_error *error) {
+  return attest_fail(
+      error, ATTEST_ERR_SUPPORT,
+      "scores up to %.3g to a relative %.3g need degree %lld at least, and with %lld "
+      "elements of W %lld terms, more than %lld; use the direct form",
+      b, eps, (long long)degree, (long long)support, (long long)terms, (long long)terms_max);
+}
+
+/* The least degree whose polynomial is within eps, give or take the 2 % and what rounding its
+ * coefficients takes: at most 2^-53 sum |c_k| b^k e^b. */
 static attest_status choose_polynomial(fft_polynomial *p, fft_sums *sums, double b, double eps,
                                        int64_t terms_max, int64_t support, attest_error *error) {
-  fmpq_t half, limit;
+  fmpq_t half;
   fmpq_poly_t exact;
   arf_t x;
+  attest_status status = ATTEST_OK;
   if (!(b <= 64))
     return attest_fail(error, ATTEST_ERR_SUPPORT,
                        "scores may reach %.3g, where a polynomial of exp needs too many terms; use "
                        "the direct form",
                        b);
+  b = ceil(fmax(b, 0x1p-12) * 4096) / 4096;
   fmpq_init(half);
-  fmpq_init(limit);
   fmpq_poly_init(exact);
   arf_init(x);
-  arf_set_d(x, ceil(fmax(b, 0x1p-12) * 4096) / 4096);
+  arf_set_d(x, b);
   arf_get_fmpq(half, x);
-  arf_set_d(x, eps);
-  arf_get_fmpq(limit, x);
-  attest_status status =
-      exp_poly_degree(&p->degree, EXP_CHEBYSHEV, EXP_RELATIVE, half, limit, error);
-  if (!status) {
+  double growth, twice = 2 * b, limit;
+  exp64_array(&growth, &twice, 1);
+  limit = 1.02 * eps + 0x1p-52 * growth;
+  p->eps = INFINITY;
+  for (p->degree = first_degree(b, eps); !(p->eps <= limit) && !status; p->degree++) {
     sums->terms = count_terms(support, p->degree);
-    if (p->degree > TOEPLITZ_DEGREE_MAX || sums->terms > terms_max)
-      status = attest_fail(error, ATTEST_ERR_SUPPORT,
-                           "scores up to %.3g to a relative %.3g need degree %lld, and with %lld "
-                           "elements of W %lld terms, more than %lld; use the direct form",
-                           b, eps, (long long)p->degree, (long long)support, (long long)sums->terms,
-                           (long long)terms_max);
+    if (p->degree >= TOEPLITZ_DEGREE_MAX || sums->terms > terms_max)
+      status = too_many_terms(b, eps, p->degree, support, sums->terms, terms_max, error);
+    else
+      status = exp_poly(exact, EXP_CHEBYSHEV, EXP_RELATIVE, p->degree, half, 128, error);
+    if (!status) rounded(p, exact, half);
   }
-  if (!status) status = exp_poly(exact, EXP_CHEBYSHEV, EXP_RELATIVE, p->degree, half, 128, error);
-  if (!status) status = rounded(p, exact, half, error);
+  p->degree--;
   fmpq_clear(half);
-  fmpq_clear(limit);
   fmpq_poly_clear(exact);
   arf_clear(x);
-  return status;
+  if (status || p->eps < 0.5) return status;
+  return attest_fail(error, ATTEST_ERR_SUPPORT,
+                     "no polynomial of degree %lld with double coefficients is good enough on this "
+                     "range of scores; use the direct form",
+                     (long long)p->degree);
 }
 
 /* ---- rows ---- */
@@ -155,16 +187,32 @@ static double quotients(const fft_run *run, int64_t i) {
   double beta = run->sums.bound[i], most = 0;
   double ones = pack->normalizes ? run->sums.sum[pack->dv * pack->nq + i] + pack->eps : 1;
   double least = pack->normalizes ? fabs(ones) - beta : 1;
+  int finite = 1;
   if (!(pack->row_bound[i] <= run->b) || !(least >= (pack->normalizes ? 3 * beta : 0)) ||
       !(least > 0))
     return INFINITY;
   for (int64_t c = 0; c < pack->dv; c++) {
-    run->row[c] = run->sums.sum[c * pack->nq + i] / ones;
-    most = fmax(most, fabs(run->row[c]));
-    if (!isfinite(run->row[c])) return INFINITY;
+    double x = run->sums.sum[c * pack->nq + i] / ones;
+    run->row[c] = x;
+    finite &= fabs(x) < INFINITY;
+    most = fabs(x) > most ? fabs(x) : most;
   }
+  if (!finite) return INFINITY;
   return beta * (pack->value_max + (pack->normalizes ? most : 0)) / least * (1 + 0x1p-10) +
          0x1p-51 * most;
+}
+
+static void store_row(attest_tensor *out, int64_t i, const double *x, int64_t dv) {
+  int64_t at = i * out->stride[0];
+  if (out->dtype == ATTEST_FLOAT32 && !out->byteswapped) {
+    for (int64_t c = 0; c < dv; c++) {
+      float y = (float)x[c];
+      memcpy((char *)out->data + (at + c * out->stride[1]) * (int64_t)sizeof y, &y, sizeof y);
+    }
+    return;
+  }
+  for (int64_t c = 0; c < dv; c++)
+    tensor_store(out, at + c * out->stride[1], x[c]);
 }
 
 static attest_status finish_rows(toeplitz_fft_report *report, double *radius, attest_tensor *out,
@@ -176,12 +224,11 @@ static attest_status finish_rows(toeplitz_fft_report *report, double *radius, at
     double rounding = quotients(run, i);
     int ordinary = rounding < INFINITY;
     if (ordinary)
-      for (int64_t c = 0; c < pack->dv; c++)
-        tensor_store(out, i * out->stride[0] + c * out->stride[1], run->row[c]);
+      store_row(out, i, run->row, pack->dv);
     else
       status = direct_row(&direct, out, pack, i, error);
     report->recomputed += !ordinary;
-    if (ordinary) report->leak = fmax(report->leak, rounding);
+    if (ordinary && rounding > report->leak) report->leak = rounding;
     if (radius) radius[i] = rounding + run->polynomial_error;
   }
   direct_close(&direct);

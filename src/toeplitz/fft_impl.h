@@ -24,16 +24,15 @@ typedef struct {
   toeplitz_form form;
   NAME(engine) engine;
   NAME(factors) level[TOEPLITZ_DEGREE_MAX + 1];
-  REAL *values; /* [dv + 1][nk], the last column ones */
+  REAL *values;                   /* [dv + 1][nk], the last column ones */
+  REAL *queries, *keys, *symbols; /* as in the pack, queries times its factor, rounded */
   toeplitz_walk walk;
   int failed;
 } NAME(run);
 
 static void NAME(engine_close)(NAME(engine) * e) {
-  for (int64_t n = 0; n < e->count; n++) {
-    NAME(toeplitz_fft_close)(&e->fft[n]);
+  for (int64_t n = 0; n < e->count; n++)
     NAME(toeplitz_spectrum_free)(e->spectrum[n]);
-  }
   free(e->fft);
   free(e->spectrum);
 }
@@ -175,11 +174,10 @@ static void NAME(next_factors)(NAME(run) * r) {
   int64_t l = r->walk.level, s = r->walk.chain[l - 1];
   const NAME(factors) *from = &r->level[l - 1];
   NAME(factors) *to = &r->level[l];
-  const double *q = pack->queries + pack->a[s] * pack->nq, *k = pack->keys + pack->b[s] * pack->nk;
-  const double *w = pack->symbols + s * pack->length;
-  NAME(loops_factor)(to->left, from->left, q, pack->factor, pack->nq);
-  NAME(loops_factor)(to->symbol, from->symbol, w, 1, pack->length);
-  NAME(loops_factor)(to->right, from->right, k, 1, pack->nk);
+  NAME(loops_factor)(to->left, from->left, r->queries + pack->a[s] * pack->nq, pack->nq);
+  NAME(loops_factor)
+  (to->symbol, from->symbol, r->symbols + s * pack->length, pack->length);
+  NAME(loops_factor)(to->right, from->right, r->keys + pack->b[s] * pack->nk, pack->nk);
   const double most[3] = {pack->query_max[pack->a[s]], pack->symbol_max[s],
                           pack->key_max[pack->b[s]]};
   for (int n = 0; n < 3; n++) {
@@ -236,7 +234,9 @@ static void NAME(walk_bounds)(NAME(run) * r) {
 static int NAME(allocate)(NAME(run) * r) {
   const fft_pack *pack = r->pack;
   int64_t a_level = pack->nq + pack->length + pack->nk;
-  r->values = malloc((size_t)((pack->dv + 1) * pack->nk) * sizeof *r->values);
+  r->values = malloc((size_t)((pack->dv + 1) * pack->nk + pack->d * (pack->nq + pack->nk) +
+                              pack->support * pack->length) *
+                     sizeof *r->values);
   int ok = r->values != NULL;
   for (int64_t l = 0; l <= r->p->degree && ok; l++) {
     r->level[l].left = malloc((size_t)a_level * sizeof(REAL));
@@ -246,6 +246,20 @@ static int NAME(allocate)(NAME(run) * r) {
     r->level[l].right = r->level[l].symbol + pack->length;
   }
   return ok;
+}
+
+/* What all factors are made of, in the form's type. */
+static void NAME(round_pack)(NAME(run) * r) {
+  const fft_pack *pack = r->pack;
+  r->queries = r->values + (pack->dv + 1) * pack->nk;
+  r->keys = r->queries + pack->d * pack->nq;
+  r->symbols = r->keys + pack->d * pack->nk;
+  NAME(loops_round)(r->values, pack->values, 1, pack->dv * pack->nk);
+  for (int64_t j = 0; j < pack->nk; j++)
+    r->values[pack->dv * pack->nk + j] = 1;
+  NAME(loops_round)(r->queries, pack->queries, pack->factor, pack->d * pack->nq);
+  NAME(loops_round)(r->keys, pack->keys, 1, pack->d * pack->nk);
+  NAME(loops_round)(r->symbols, pack->symbols, 1, pack->support * pack->length);
 }
 
 static void NAME(first_factors)(NAME(run) * r) {
@@ -259,10 +273,6 @@ static void NAME(first_factors)(NAME(run) * r) {
   NAME(toeplitz_mask)(f->symbol, pack->nq, pack->nk, pack->lo, pack->hi);
   for (int64_t j = 0; j < pack->nk; j++)
     f->right[j] = 1;
-  for (int64_t j = 0; j < pack->dv * pack->nk; j++)
-    r->values[j] = (REAL)pack->values[j];
-  for (int64_t j = 0; j < pack->nk; j++)
-    r->values[pack->dv * pack->nk + j] = 1;
 }
 
 attest_status NAME(fft_sums)(fft_sums *sums, const fft_pack *pack, const fft_polynomial *p,
@@ -278,6 +288,7 @@ attest_status NAME(fft_sums)(fft_sums *sums, const fft_pack *pack, const fft_pol
     status = attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: factors of degree %lld",
                          (long long)p->degree);
   if (!status) {
+    NAME(round_pack)(r);
     NAME(first_factors)(r);
     toeplitz_walk_start(&r->walk, pack->support, p->degree);
     (r->sums->sum ? NAME(walk_sums) : NAME(walk_bounds))(r);

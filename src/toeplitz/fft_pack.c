@@ -59,7 +59,7 @@ static void load_column(double *x, const attest_tensor *t, int64_t rows, int64_t
 static double largest(const double *x, int64_t n) {
   double m = 0;
   for (int64_t i = 0; i < n; i++)
-    m = fmax(m, fabs(x[i]));
+    m = fabs(x[i]) > m ? fabs(x[i]) : m;
   return m;
 }
 
@@ -94,46 +94,48 @@ static attest_status rotary_symbols(fft_pack *pack, attest_error *error) {
   return ATTEST_OK;
 }
 
-static int element_is_used(const fft_pack *pack, int64_t a, int64_t b) {
-  for (int64_t n = 0; n < pack->length; n++)
-    if (problem_weight(pack->problem, n - (pack->nk - 1) + pack->slice->offset, a, b) != 0)
-      return 1;
-  return 0;
+static void load_weight(double *w, const fft_pack *pack, int64_t a, int64_t b) {
+  problem_weights_load(w, pack->problem, pack->slice->offset - (pack->nk - 1), pack->length, a, b);
 }
 
-static void weight_symbols(fft_pack *pack) {
-  for (int64_t s = 0; s < pack->support; s++)
-    for (int64_t n = 0; n < pack->length; n++)
-      pack->symbols[s * pack->length + n] = problem_weight(
-          pack->problem, n - (pack->nk - 1) + pack->slice->offset, pack->a[s], pack->b[s]);
+/* The elements of W that are used. */
+static attest_status find_support(fft_pack *pack, attest_error *error) {
+  double *w = malloc((size_t)pack->length * sizeof *w);
+  if (!w) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  for (int64_t n = 0; n < pack->d * pack->d; n++) {
+    load_weight(w, pack, n / pack->d, n % pack->d);
+    if (largest(w, pack->length) == 0) continue;
+    pack->a[pack->support] = n / pack->d;
+    pack->b[pack->support++] = n % pack->d;
+  }
+  free(w);
+  return ATTEST_OK;
 }
 
 static attest_status load_symbols(fft_pack *pack, attest_error *error) {
-  int64_t d = pack->d, most = pack->problem->pairing == PAIRING_ROTARY ? 2 * d : d * d;
   int rotary = pack->problem->pairing == PAIRING_ROTARY;
+  int64_t d = pack->d, most = rotary ? 2 * d : d * d;
+  attest_status status = ATTEST_OK;
   pack->a = calloc((size_t)(2 * most + 1), sizeof *pack->a);
   if (!pack->a) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   pack->b = pack->a + most;
-  pack->support = rotary ? most : 0;
-  for (int64_t n = 0; n < d * d && !rotary; n++)
-    if (element_is_used(pack, n / d, n % d)) {
-      pack->a[pack->support] = n / d;
-      pack->b[pack->support++] = n % d;
-    }
-  pack->symbols = calloc((size_t)(pack->support * (pack->length + 1) + 1), sizeof *pack->symbols);
+  if (rotary)
+    pack->support = most;
+  else
+    status = find_support(pack, error);
+  if (status) return status;
+  pack->symbols = malloc((size_t)(pack->support * (pack->length + 1) + 1) * sizeof(double));
   if (!pack->symbols)
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: %lld symbols of %lld offsets",
                        (long long)pack->support, (long long)pack->length);
   pack->symbol_max = pack->symbols + pack->support * pack->length;
-  if (rotary) {
-    attest_status status = rotary_symbols(pack, error);
-    if (status) return status;
-  } else {
-    weight_symbols(pack);
+  if (rotary) status = rotary_symbols(pack, error);
+  for (int64_t s = 0; s < pack->support && !status; s++) {
+    double *symbol = pack->symbols + s * pack->length;
+    if (!rotary) load_weight(symbol, pack, pack->a[s], pack->b[s]);
+    pack->symbol_max[s] = largest(symbol, pack->length);
   }
-  for (int64_t s = 0; s < pack->support; s++)
-    pack->symbol_max[s] = largest(pack->symbols + s * pack->length, pack->length);
-  return ATTEST_OK;
+  return status;
 }
 
 /* ---- bounds of the scores ---- */
@@ -155,9 +157,12 @@ static void bound_rows(fft_pack *pack) {
   int64_t seen = 0;
   for (int64_t i = 0; i < pack->nq; i++) {
     for (; seen < pack->nk && seen <= i - pack->lo; seen++) {
-      if (rotary) key_norm = fmax(key_norm, vector_norm(pack->keys, pack->d, pack->nk, seen));
-      for (int64_t a = 0; a < pack->d; a++)
-        key_max[a] = fmax(key_max[a], fabs(pack->keys[a * pack->nk + seen]));
+      double norm = rotary ? vector_norm(pack->keys, pack->d, pack->nk, seen) : 0;
+      if (norm > key_norm) key_norm = norm;
+      for (int64_t a = 0; a < pack->d; a++) {
+        double size = fabs(pack->keys[a * pack->nk + seen]);
+        if (size > key_max[a]) key_max[a] = size;
+      }
     }
     double bound = 0;
     if (rotary)

@@ -18,10 +18,13 @@
     ISA_DISPATCH(loops_add_##suffix)(sum, alpha, left, y, n);                                      \
   }                                                                                                \
   ISA_DECLARE(void, loops_factor_##suffix,                                                         \
-              (real * to, const real *from, const double *x, double factor, int64_t n));           \
-  void loops_factor_##suffix(real *to, const real *from, const double *x, double factor,           \
-                             int64_t n) {                                                          \
-    ISA_DISPATCH(loops_factor_##suffix)(to, from, x, factor, n);                                   \
+              (real * to, const real *from, const real *x, int64_t n));                            \
+  void loops_factor_##suffix(real *to, const real *from, const real *x, int64_t n) {               \
+    ISA_DISPATCH(loops_factor_##suffix)(to, from, x, n);                                           \
+  }                                                                                                \
+  ISA_DECLARE(void, loops_round_##suffix, (real * to, const double *x, double factor, int64_t n)); \
+  void loops_round_##suffix(real *to, const double *x, double factor, int64_t n) {                 \
+    ISA_DISPATCH(loops_round_##suffix)(to, x, factor, n);                                          \
   }                                                                                                \
   ISA_DECLARE(void, loops_scale_##suffix, (real * to, const real *from, real scale, int64_t n));   \
   void loops_scale_##suffix(real *to, const real *from, real scale, int64_t n) {                   \

@@ -7,16 +7,18 @@
 #include "../tensor/isa.h"
 
 #define TOEPLITZ_LOOPS(real, suffix)                                                               \
-  /* place[j] = right[j] x[j], j < n (right NULL: x[j]); zeros up to size. */                      \
+  /* place[j] = right[j] x[j], j < n (right NULL: x[j]); zeros up to size, where that is larger.   \
+   */                                                                                              \
   void loops_fill_##suffix(real *place, const real *right, const real *x, int64_t n,               \
                            int64_t size);                                                          \
   /* a *= b, n complex numbers. */                                                                 \
   void loops_multiply_##suffix(real *a, const real *b, int64_t n);                                 \
   /* sum[i] += alpha left[i] y[i]. */                                                              \
   void loops_add_##suffix(double *sum, double alpha, const real *left, const real *y, int64_t n);  \
-  /* to[i] = from[i] (x[i] factor), the bracket rounded to double, then to real. */                \
-  void loops_factor_##suffix(real *to, const real *from, const double *x, double factor,           \
-                             int64_t n);                                                           \
+  /* to[i] = from[i] x[i]. */                                                                      \
+  void loops_factor_##suffix(real *to, const real *from, const real *x, int64_t n);                \
+  /* to[i] = x[i] factor, rounded to double, then to real. */                                      \
+  void loops_round_##suffix(real *to, const double *x, double factor, int64_t n);                  \
   /* to[i] = from[i] scale. */                                                                     \
   void loops_scale_##suffix(real *to, const real *from, real scale, int64_t n);                    \
   /* bound[i] += c |left[i]|. */                                                                   \

@@ -11,7 +11,7 @@
         place[j] = right[j] * x[j];                                                                \
     else                                                                                           \
       memcpy(place, x, (size_t)n * sizeof *place);                                                 \
-    memset(place + n, 0, (size_t)(size - n) * sizeof *place);                                      \
+    if (size > n) memset(place + n, 0, (size_t)(size - n) * sizeof *place);                        \
   }                                                                                                \
   void ISA(loops_multiply_##suffix)(real *restrict a, const real *restrict b, int64_t n);          \
   void ISA(loops_multiply_##suffix)(real *restrict a, const real *restrict b, int64_t n) {         \
@@ -29,11 +29,18 @@
       sum[i] += alpha * (double)left[i] * (double)y[i];                                            \
   }                                                                                                \
   void ISA(loops_factor_##suffix)(real *restrict to, const real *restrict from,                    \
-                                  const double *restrict x, double factor, int64_t n);             \
+                                  const real *restrict x, int64_t n);                              \
   void ISA(loops_factor_##suffix)(real *restrict to, const real *restrict from,                    \
-                                  const double *restrict x, double factor, int64_t n) {            \
+                                  const real *restrict x, int64_t n) {                             \
     for (int64_t i = 0; i < n; i++)                                                                \
-      to[i] = from[i] * (real)(x[i] * factor);                                                     \
+      to[i] = from[i] * x[i];                                                                      \
+  }                                                                                                \
+  void ISA(loops_round_##suffix)(real *restrict to, const double *restrict x, double factor,       \
+                                 int64_t n);                                                       \
+  void ISA(loops_round_##suffix)(real *restrict to, const double *restrict x, double factor,       \
+                                 int64_t n) {                                                      \
+    for (int64_t i = 0; i < n; i++)                                                                \
+      to[i] = (real)(x[i] * factor);                                                               \
   }                                                                                                \
   void ISA(loops_scale_##suffix)(real *restrict to, const real *restrict from, real scale,         \
                                  int64_t n);                                                       \

@@ -9,111 +9,6 @@
 #include "../problem/rotary.h"
 #include "scores.h"
 
-/* ---- rows that vanish ---- */
-
-static int pair_is_zero(const attest_tensor *t, int64_t row, int64_t a, int64_t b) {
-  return tensor_at(t, row * t->stride[0] + a * t->stride[1]) == 0 &&
-         tensor_at(t, row * t->stride[0] + b * t->stride[1]) == 0;
-}
-
-int rope_linear_vanishes(const attest_problem *problem, const problem_slice *slice, int64_t row) {
-  int64_t lo, hi, a, b;
-  if (problem->values.scale.sign == 0) return 1;
-  problem_visible_range(&lo, &hi, problem, slice, row);
-  for (int64_t m = 0; m < slice->d / 2; m++) {
-    problem_rotary_pair(&a, &b, &problem->values, slice->d, m);
-    if (pair_is_zero(&slice->q, row, a, b)) continue;
-    for (int64_t j = lo; j < hi; j++)
-      if (problem_visible(problem, slice, row, j) && !pair_is_zero(&slice->k, j, a, b)) return 0;
-  }
-  return 1;
-}
-
-/* ---- sums that vanish ---- */
-
-/* The sum of powers 0 .. degree of the exact forms of a row. 0 where a form is not dyadic. */
-static int power_sums(fmpq *sum, slong degree, const softmax_keys *keys,
-                      const attest_problem *problem, const problem_slice *slice, int64_t row) {
-  arf_t form;
-  fmpq_t x, power;
-  int exact = 1;
-  arf_init(form);
-  fmpq_init(x);
-  fmpq_init(power);
-  for (int64_t n = 0; n < keys->count && exact; n++) {
-    exact = problem_pair_exact(form, problem, slice, row, keys->key[n]);
-    arf_get_fmpq(x, form);
-    fmpq_one(power);
-    for (slong t = 0; t <= degree && exact; t++) {
-      fmpq_add(sum + t, sum + t, power);
-      fmpq_mul(power, power, x);
-    }
-  }
-  arf_clear(form);
-  fmpq_clear(x);
-  fmpq_clear(power);
-  return exact;
-}
-
-/* sum_t c_t f^t sum_t with f = scale / temperature: even and odd part, the latter over f. */
-static void even_and_odd(fmpq part[2], const double *c, slong degree, const fmpq *sum,
-                         const problem_real *f) {
-  fmpq_t square, power, x;
-  arf_t d;
-  fmpq_init(square);
-  fmpq_init(power);
-  fmpq_init(x);
-  arf_init(d);
-  fmpq_set(square, f->value);
-  if (!f->root) fmpq_mul(square, square, f->value);
-  fmpq_one(power);
-  for (slong t = 0; t <= degree; t++) {
-    if (t > 0 && t % 2 == 0) fmpq_mul(power, power, square);
-    arf_set_d(d, c[t]);
-    arf_get_fmpq(x, d);
-    fmpq_mul(x, x, power);
-    fmpq_addmul(part + t % 2, x, sum + t);
-  }
-  fmpq_clear(square);
-  fmpq_clear(power);
-  fmpq_clear(x);
-  arf_clear(d);
-}
-
-/* a + b f = 0: where f is irrational, only if both vanish. */
-static int sum_is_zero(fmpq part[2], const problem_real *f) {
-  if (f->root) return fmpq_is_zero(part) && fmpq_is_zero(part + 1);
-  fmpq_mul(part + 1, part + 1, f->value);
-  if (f->sign < 0) fmpq_neg(part + 1, part + 1);
-  fmpq_add(part, part, part + 1);
-  return fmpq_is_zero(part);
-}
-
-int polynomial_vanishes(const attest_problem *problem, const problem_slice *slice, int64_t row) {
-  double c[PROBLEM_COEFFICIENTS_MAX];
-  slong degree = problem_coefficients(c, problem);
-  softmax_keys keys;
-  problem_real f;
-  if (problem->values.eps.sign != 0 || degree < 0) return 0;
-  if (problem->pairing == PAIRING_ROTARY)
-    return c[0] == 0 && rope_linear_vanishes(problem, slice, row);
-  if (softmax_keys_init(&keys, problem, slice, row, NULL)) return 0;
-  fmpq *sum = _fmpq_vec_init(degree + 1), *part = _fmpq_vec_init(2);
-  problem_real_init(&f);
-  problem_real_inv(&f, &problem->values.temperature);
-  problem_real_mul(&f, &f, &problem->values.scale);
-  int zero = power_sums(sum, degree, &keys, problem, slice, row);
-  if (zero) {
-    even_and_odd(part, c, degree, sum, &f);
-    zero = sum_is_zero(part, &f);
-  }
-  problem_real_clear(&f);
-  _fmpq_vec_clear(sum, degree + 1);
-  _fmpq_vec_clear(part, 2);
-  softmax_keys_clear(&keys);
-  return zero;
-}
-
 /* ---- one row ---- */
 
 void score_row_clear(score_row *r) {
@@ -304,8 +199,7 @@ attest_status score_ball(room_balls *balls, const attest_problem *problem,
   if (kind == 0) return ATTEST_OK; /* finite values that are prescribed are 0 */
   attest_status status = score_row_init(&r, problem, slice, row, prec, error);
   if (status) return status;
-  if (r.degree >= 0 && r.normalizes && arb_contains_zero(r.total) &&
-      polynomial_vanishes(problem, slice, row))
+  if (r.normalizes && arb_contains_zero(r.total) && weights_vanish(problem, slice, row))
     memset(balls->class, EXACT_NAN, (size_t)slice->dv);
   for (int64_t c = 0; c < slice->dv; c++)
     if (balls->class[c] == EXACT_FINITE) put_component(balls, &r, slice, c, want);

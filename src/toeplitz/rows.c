@@ -37,6 +37,19 @@ void rows_spreads(double *absolute, double *spread, double *s, const double *x, 
   ISA_DISPATCH(rows_spreads)(absolute, spread, s, x, w, e, h, values, dv, lo, hi);
 }
 
+ISA_DECLARE(void, rows_scores_single,
+            (float *score, const rows_floats *floats, const rows_pack *pack, int64_t i, int64_t lo,
+             int64_t hi));
+void rows_scores_single(float *score, const rows_floats *floats, const rows_pack *pack, int64_t i,
+                        int64_t lo, int64_t hi) {
+  ISA_DISPATCH(rows_scores_single)(score, floats, pack, i, lo, hi);
+}
+
+ISA_DECLARE(float, rows_sum_single, (const float *w, const float *v, int64_t n));
+float rows_sum_single(const float *w, const float *v, int64_t n) {
+  return ISA_DISPATCH(rows_sum_single)(w, v, n);
+}
+
 /* ---- packing ---- */
 
 void rows_pack_close(rows_pack *pack) {
@@ -403,7 +416,20 @@ void rows_row_compute(rows_row *row, const rows_pack *pack, int64_t i, int bound
 }
 
 int rows_row_vanishes(const rows_row *row, const rows_pack *pack, int64_t i) {
-  return pack->weights == ROWS_POLYNOMIAL && pack->normalizes &&
-         !(fabs(row->total) > row->total_size * 0x1p-20) &&
-         polynomial_vanishes(pack->problem, &pack->slice, i);
+  return pack->weights != ROWS_EXP && pack->normalizes && !(fabs(row->total) > row->total_error) &&
+         weights_vanish(pack->problem, &pack->slice, i);
+}
+
+double rows_weight_max(const rows_pack *pack, int64_t i) {
+  double query_max = 0, t, p[3], size[PROBLEM_COEFFICIENTS_MAX];
+  for (int64_t a = 0; a < pack->slice.d; a++)
+    query_max = fmax(query_max, pack->query_sizes[i * pack->slice.d + a]);
+  t = fabs(pack->factor) * (double)pack->term_count * query_max * pack->key_max;
+  if (!pack->is_rotary) t *= pack->problem->largest_weight;
+  if (pack->weights == ROWS_EXP) return 1;
+  if (pack->weights == ROWS_SCORE) return t;
+  for (int64_t n = 0; n <= pack->degree; n++)
+    size[n] = fabs(pack->c[n]);
+  horner(p, size, pack->degree, t);
+  return p[0];
 }

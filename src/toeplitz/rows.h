@@ -56,16 +56,24 @@ int rows_row_open(rows_row *row, const rows_pack *pack); /* 0: out of memory */
 void rows_row_close(rows_row *row);
 /* An ordinary row; without `bounds` x, total and total_size only, with the same bits. */
 void rows_row_compute(rows_row *row, const rows_pack *pack, int64_t i, int bounds);
-/* Whether a row that has been computed has no value: its weights add up to exactly 0. Only looked
- * into where the computed sum is next to nothing beside its terms. */
+/* Whether a row that has been computed with bounds has no value: its weights add up to exactly 0.
+ */
 int rows_row_vanishes(const rows_row *row, const rows_pack *pack, int64_t i);
+/* About the largest size that a weight of row i can have; 1 under exp. */
+double rows_weight_max(const rows_pack *pack, int64_t i);
 
-/* Row i of the direct kernel into out, `row` and the others scratch of dv entries: 1, or what the
- * edge policy prescribes: 0; -1: an empty row that is trouble. (enclose.c) */
+/* Classes and values that the edge policy prescribes: as softmax_special_row, and NaN for 0/0.
+ * (enclose.c) */
+int rows_special(unsigned char *class, double *value, const rows_pack *pack, int64_t i);
+/* Row i into out: x, or where that is NULL what class and value say. (enclose.c) */
+void rows_put(attest_tensor *out, const double *x, const unsigned char *class, const double *value,
+              const rows_pack *pack, int64_t i);
+/* Row i in double into out, `row` and the others scratch of dv entries: 1, or what the edge policy
+ * prescribes: 0; -1: an empty row that is trouble. (enclose.c) */
 int rows_store(attest_tensor *out, rows_row *row, unsigned char *class, double *value,
                const rows_pack *pack, int64_t i);
-/* The direct kernel stores x^ rounded to the format of its result: radius of x^, and half a unit of
- * the format or of its subnormals. Infinite where it may overflow. (enclose.c) */
+/* The kernel in double stores x^ rounded to the format of its result: radius of x^, and half a unit
+ * of the format or of its subnormals. Infinite where it may overflow. (enclose.c) */
 double rows_stored(const room_machine *machine, double x, double radius);
 /* The a-priori bound of a declared machine for a row that rows_row_compute has computed with
  * bounds, dv elements; the row is used as scratch. (bound.c) */
@@ -74,6 +82,16 @@ void rows_theory(double *theory, rows_row *row, const rows_pack *pack, const roo
 /* Marks hidden keys by a negative size and a weight of 0. */
 void rows_hide(rows_row *row, const rows_pack *pack, int64_t i, int64_t lo, int64_t hi);
 #define ROWS_EMPTY_MESSAGE "a row sees no key and empty-row is error: choose zero or nan"
+
+/* The pack in float, for the kernel of direct.c. */
+typedef struct {
+  int64_t length;        /* of symbols */
+  float *queries, *keys; /* as in the pack */
+  float *values;         /* [dv][nk] */
+  float *symbols;        /* [term_count][length]; NULL: ones */
+  float factor, eps, c[PROBLEM_COEFFICIENTS_MAX];
+  void *memory;
+} rows_floats;
 
 /* ---- rows_isa.c: plain loops, the same bits on every instruction set ---- */
 
@@ -88,5 +106,11 @@ void rows_sums(double *sum, double *chain, const double *w, const double *values
 void rows_spreads(double *absolute, double *spread, double *s, const double *x, const double *w,
                   const double *e, const double *h, const double *values, int64_t dv, int64_t lo,
                   int64_t hi);
+
+/* The scores of row i in float, lo <= j < hi. */
+void rows_scores_single(float *score, const rows_floats *floats, const rows_pack *pack, int64_t i,
+                        int64_t lo, int64_t hi);
+/* The sum of w[j] v[j], v NULL: of w[j], j < n; see direct.c. */
+float rows_sum_single(const float *w, const float *v, int64_t n);
 
 #endif

@@ -66,3 +66,46 @@ void ISA(rows_spreads)(double *absolute, double *spread, double *s, const double
     }
   }
 }
+
+void ISA(rows_scores_single)(float *restrict score, const rows_floats *floats,
+                             const rows_pack *pack, int64_t i, int64_t lo, int64_t hi);
+void ISA(rows_scores_single)(float *restrict score, const rows_floats *floats,
+                             const rows_pack *pack, int64_t i, int64_t lo, int64_t hi) {
+  int64_t d = pack->slice.d, nk = pack->slice.nk, shift = pack->slice.nq - 1 - i;
+  for (int64_t j = lo; j < hi; j++)
+    score[j] = 0;
+  for (int64_t n = 0; n < pack->term_count; n++) {
+    const rows_term *term = &pack->terms[n];
+    float q = floats->queries[i * d + term->a];
+    const float *k = floats->keys + term->b * nk;
+    if (floats->symbols) {
+      const float *w = floats->symbols + n * floats->length + shift;
+      for (int64_t j = lo; j < hi; j++)
+        score[j] += q * (w[j] * k[j]);
+    } else {
+      for (int64_t j = lo; j < hi; j++)
+        score[j] += q * k[j];
+    }
+  }
+  for (int64_t j = lo; j < hi; j++)
+    score[j] *= floats->factor;
+}
+
+float ISA(rows_sum_single)(const float *w, const float *v, int64_t n);
+float ISA(rows_sum_single)(const float *w, const float *v, int64_t n) {
+  enum { LANES = 16, BLOCK = LANES * ROWS_CHAIN };
+  float total = 0;
+  for (int64_t first = 0; first < n; first += BLOCK) {
+    int64_t end = n - first < BLOCK ? n : first + BLOCK, j = first;
+    float lane[LANES] = {0}, sum = 0;
+    for (; j + LANES <= end; j += LANES)
+      for (int l = 0; l < LANES; l++)
+        lane[l] += v ? w[j + l] * v[j + l] : w[j + l];
+    for (; j < end; j++)
+      lane[(j - first) % LANES] += v ? w[j] * v[j] : w[j];
+    for (int l = 0; l < LANES; l++)
+      sum += lane[l];
+    total += sum;
+  }
+  return total;
+}

@@ -25,6 +25,8 @@ double toeplitz_fft_error(int64_t size, double u) {
   return z < 0x1p-4 ? enclosure_mul_up(z, 1 + z) : INFINITY;
 }
 
+enum { SIZE_BITS_MAX = 30 };
+
 #define PASTE2(a, b) a##_##b
 #define PASTE(a, b) PASTE2(a, b)
 

@@ -63,16 +63,19 @@ int64_t toeplitz_fft_size(int64_t rows, int64_t cols);
  * for the packing of real data. Underflow is not counted. */
 double toeplitz_fft_error(int64_t size, double u);
 
-/* Plans are made by FFTW's rules without timing, so they are the same in every run on a machine; on
- * another kind of processor FFTW may choose other codelets and the last bits may differ. */
+/* Plans are made once a process, by FFTW's rules without timing, so they are the same in every run
+ * on a machine; on another kind of processor FFTW may choose other codelets and the last bits may
+ * differ. */
 #define TOEPLITZ_FFT(real, suffix)                                                                 \
   typedef struct {                                                                                 \
     int64_t rows, cols, size;                                                                      \
     void *forward, *backward;                                                                      \
   } toeplitz_fft_##suffix;                                                                         \
-  /* Working memory of one thread: `real_part` has size entries, `spectrum` size + 2. */           \
+  /* Working memory of one thread: `input` and `real_part` have size entries, `spectrum` size + 2. \
+   * `input` is zero from `filled` on. */                                                          \
   typedef struct {                                                                                 \
-    real *real_part, *spectrum;                                                                    \
+    real *input, *real_part, *spectrum;                                                            \
+    int64_t filled;                                                                                \
   } toeplitz_work_##suffix;                                                                        \
   typedef struct {                                                                                 \
     int64_t rows, cols;                                                                            \
@@ -80,7 +83,6 @@ double toeplitz_fft_error(int64_t size, double u);
   } toeplitz_rescaled_##suffix;                                                                    \
   attest_status toeplitz_fft_open_##suffix(toeplitz_fft_##suffix *fft, int64_t rows, int64_t cols, \
                                            attest_error *error);                                   \
-  void toeplitz_fft_close_##suffix(toeplitz_fft_##suffix *fft);                                    \
   attest_status toeplitz_work_open_##suffix(toeplitz_work_##suffix *work, int64_t size,            \
                                             attest_error *error);                                  \
   void toeplitz_work_close_##suffix(toeplitz_work_##suffix *work);                                 \

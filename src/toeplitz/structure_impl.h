@@ -4,18 +4,21 @@
 
 attest_status NAME(toeplitz_work_open)(NAME(toeplitz_work) * work, int64_t size,
                                        attest_error *error) {
+  work->input = FFTW(alloc_real)((size_t)size);
   work->real_part = FFTW(alloc_real)((size_t)size);
   work->spectrum = FFTW(alloc_real)((size_t)size + 2);
-  if (work->real_part && work->spectrum) return ATTEST_OK;
+  work->filled = size;
+  if (work->input && work->real_part && work->spectrum) return ATTEST_OK;
   NAME(toeplitz_work_close)(work);
   return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: transforms of %lld elements",
                      (long long)size);
 }
 
 void NAME(toeplitz_work_close)(NAME(toeplitz_work) * work) {
+  FFTW(free)(work->input);
   FFTW(free)(work->real_part);
   FFTW(free)(work->spectrum);
-  work->real_part = work->spectrum = NULL;
+  *work = (NAME(toeplitz_work)){0};
 }
 
 REAL *NAME(toeplitz_spectrum_new)(int64_t size) {
@@ -26,37 +29,44 @@ void NAME(toeplitz_spectrum_free)(REAL *spectrum) {
   FFTW(free)(spectrum);
 }
 
-void NAME(toeplitz_fft_close)(NAME(toeplitz_fft) * fft) {
-#pragma omp critical(attest_fftw)
-  {
-    if (fft->forward) FFTW(destroy_plan)(fft->forward);
-    if (fft->backward) FFTW(destroy_plan)(fft->backward);
-  }
-  fft->forward = fft->backward = NULL;
+/* Plans by the logarithm of their size. They stay: whoever computes products of a size once will
+ * again, and planning takes as long as several transforms. */
+static struct { FFTW(plan) forward, backward; } NAME(plans)[SIZE_BITS_MAX + 1];
+
+static void NAME(make_plans)(int bits, NAME(toeplitz_work) * work) {
+  int size = 1 << bits;
+  FFTW(complex) *spectrum = (FFTW(complex) *)work->spectrum;
+  if (!NAME(plans)[bits].forward)
+    NAME(plans)[bits].forward = FFTW(plan_dft_r2c_1d)(size, work->input, spectrum, FFTW_ESTIMATE);
+  if (!NAME(plans)[bits].backward) NAME(plans)
+  [bits].backward = FFTW(plan_dft_c2r_1d)(size, spectrum, work->real_part, FFTW_ESTIMATE);
 }
 
 attest_status NAME(toeplitz_fft_open)(NAME(toeplitz_fft) * fft, int64_t rows, int64_t cols,
                                       attest_error *error) {
-  NAME(toeplitz_work) work;
+  NAME(toeplitz_work) work = {0};
   int64_t size = toeplitz_fft_size(rows, cols);
+  int bits = 0;
+  attest_status status = ATTEST_OK;
   *fft = (NAME(toeplitz_fft)){.rows = rows, .cols = cols, .size = size};
-  if (size < 0 || size > (int64_t)1 << 30)
+  if (size < 0 || size > (int64_t)1 << SIZE_BITS_MAX)
     return attest_fail(error, ATTEST_ERR_SUPPORT,
                        "%lld rows and %lld keys need transforms of more than 2^30 elements; use "
                        "the direct form",
                        (long long)rows, (long long)cols);
-  attest_status status = NAME(toeplitz_work_open)(&work, size, error);
-  if (status) return status;
+  while ((int64_t)1 << bits < size)
+    bits++;
 #pragma omp critical(attest_fftw)
   {
-    fft->forward = FFTW(plan_dft_r2c_1d)((int)size, work.real_part, (FFTW(complex) *)work.spectrum,
-                                         FFTW_ESTIMATE);
-    fft->backward = FFTW(plan_dft_c2r_1d)((int)size, (FFTW(complex) *)work.spectrum, work.real_part,
-                                          FFTW_ESTIMATE);
+    if (!NAME(plans)[bits].forward || !NAME(plans)[bits].backward) {
+      status = NAME(toeplitz_work_open)(&work, size, error);
+      if (!status) NAME(make_plans)(bits, &work);
+      NAME(toeplitz_work_close)(&work);
+    }
+    fft->forward = NAME(plans)[bits].forward;
+    fft->backward = NAME(plans)[bits].backward;
   }
-  NAME(toeplitz_work_close)(&work);
-  if (fft->forward && fft->backward) return ATTEST_OK;
-  NAME(toeplitz_fft_close)(fft);
+  if (status || (fft->forward && fft->backward)) return status;
   return attest_fail(error, ATTEST_ERR_MEMORY, "FFTW makes no plan for %lld elements",
                      (long long)size);
 }
@@ -75,11 +85,11 @@ void NAME(toeplitz_spectrum)(REAL *spectrum, const NAME(toeplitz_fft) * fft, con
 
 void NAME(toeplitz_apply)(const NAME(toeplitz_fft) * fft, const REAL *spectrum, const REAL *right,
                           const REAL *x, NAME(toeplitz_work) * work) {
-  REAL *place = work->real_part;
-  NAME(loops_fill)(place, right, x, fft->cols, fft->size);
-  FFTW(execute_dft_r2c)(fft->forward, place, (FFTW(complex) *)work->spectrum);
+  NAME(loops_fill)(work->input, right, x, fft->cols, work->filled);
+  work->filled = fft->cols;
+  FFTW(execute_dft_r2c)(fft->forward, work->input, (FFTW(complex) *)work->spectrum);
   NAME(loops_multiply)(work->spectrum, spectrum, fft->size / 2 + 1);
-  FFTW(execute_dft_c2r)(fft->backward, (FFTW(complex) *)work->spectrum, place);
+  FFTW(execute_dft_c2r)(fft->backward, (FFTW(complex) *)work->spectrum, work->real_part);
 }
 
 void NAME(toeplitz_transforms)(const NAME(toeplitz_fft) * fft, NAME(toeplitz_work) * work,
@@ -104,7 +114,7 @@ void NAME(toeplitz_mask)(REAL *symbol, int64_t rows, int64_t cols, int64_t lo, i
 attest_status NAME(toeplitz_rescaled_product)(REAL *y, const NAME(toeplitz_rescaled) * m,
                                               const REAL *x, attest_error *error) {
   NAME(toeplitz_fft) fft;
-  NAME(toeplitz_work) work;
+  NAME(toeplitz_work) work = {0};
   if (m->rows == 0) return ATTEST_OK;
   if (m->cols == 0) {
     memset(y, 0, (size_t)m->rows * sizeof *y);
@@ -125,7 +135,6 @@ attest_status NAME(toeplitz_rescaled_product)(REAL *y, const NAME(toeplitz_resca
   }
   NAME(toeplitz_work_close)(&work);
   NAME(toeplitz_spectrum_free)(spectrum);
-  NAME(toeplitz_fft_close)(&fft);
   return status;
 }
 

@@ -6,8 +6,8 @@
  * softmax: q_i^T R_{j-i} k_j = (R_i q_i).(R_j k_j). toeplitz has the softmax room's ball and exact
  * tiers, with the form q_i W_{i-j} k_j (problem/pairing.h). rope-linear divides sum s_ij v_j by sum
  * s_ij (+ eps). `coefficients` make the weights of toeplitz and rope-linear a polynomial p(s_ij);
- * a row whose weights add up to exactly zero is 0/0, NaN: decided over the rationals (adjoined
- * sqrt(r) for scale sqrt(r)) under toeplitz, and under rotations where all scores vanish. */
+ * a row whose weights add up to exactly zero is 0/0, NaN: decided exactly (vanish.c) but for
+ * polynomials of degree 2 and more under rotations, and there where all scores vanish. */
 #ifndef ATTEST_TOEPLITZ_TOEPLITZ_H
 #define ATTEST_TOEPLITZ_TOEPLITZ_H
 
@@ -23,12 +23,13 @@ attest_status score_backward_explicit(measure_interval *value, const attest_prob
                                       const problem_slice *slice, int64_t row, int output,
                                       int64_t component, double got, double u_w, double u_s,
                                       double quantum, attest_error *error);
+/* ---- vanish.c ---- */
 /* Whether every form of the row is exactly zero because in every pair of components the query or
  * the key is zero, or the scale is. */
 int rope_linear_vanishes(const attest_problem *problem, const problem_slice *slice, int64_t row);
-/* Whether the polynomial weights of the row add up to exactly zero; 0 also where that is not known.
- */
-int polynomial_vanishes(const attest_problem *problem, const problem_slice *slice, int64_t row);
+/* Whether the weights of the row, scores or polynomials of them, add up to exactly zero; 0 also
+ * where that is not known: for rotated scores above degree 1. */
+int weights_vanish(const attest_problem *problem, const problem_slice *slice, int64_t row);
 
 /* ---- enclose.c: rope-linear and toeplitz in double ---- */
 attest_status toeplitz_enclose_open(void **work, const attest_problem *problem,

@@ -6,18 +6,22 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#ifdef __GLIBC__
+#include <malloc.h>
+#endif
+
 #include "../softmax/softmax.h"
 #include "../toeplitz/fft.h"
 #include "../toeplitz/low_rank.h"
 #include "../toeplitz/structure.h"
 #include "bench.h"
 
-enum { D = 2, DV = 8, REPEATS = 3 };
+enum { D = 2, DV = 8, REPEATS = 3, DEGREE_MAX = 8 };
 #define EPS 1e-5
 
-static double least(const double *x) {
+static double least(const double *x, int n) {
   double y = x[0];
-  for (int i = 1; i < REPEATS; i++)
+  for (int i = 1; i < n; i++)
     y = fmin(y, x[i]);
   return y;
 }
@@ -28,6 +32,7 @@ typedef struct {
   attest_problem *problem;
   problem_slice slice;
   float *numbers, *weights;
+  float coefficients[DEGREE_MAX + 1];
   attest_tensor out;
 } head;
 
@@ -43,8 +48,18 @@ static attest_status give(head *h, const char *name, float *data, int ndim, cons
   return attest_problem_input(h->problem, name, &t, error);
 }
 
-/* support: elements of W that are used; 0: rotary embedding. Scores are of order 1. */
-static attest_status head_open(head *h, int64_t n, int64_t support, attest_error *error) {
+/* The Taylor polynomial of exp in its place. */
+static attest_status give_coefficients(head *h, int64_t degree, attest_error *error) {
+  float c = 1;
+  for (int64_t t = 0; t <= degree; t++, c /= (float)t)
+    h->coefficients[t] = c;
+  return give(h, "coefficients", h->coefficients, 1, (int64_t[]){degree + 1}, error);
+}
+
+/* support: elements of W that are used; 0: rotary embedding. degree: of a polynomial instead of
+ * exp; 0: exp. Scores are of order 1. */
+static attest_status head_open(head *h, int64_t n, int64_t support, int64_t degree,
+                               attest_error *error) {
   uint64_t seed = 1;
   int64_t count = n * (2 * D + 2 * DV), weights = support ? (2 * n - 1) * D * D : 0;
   *h = (head){.problem = attest_problem_new(support ? "toeplitz" : "rope-softmax", error)};
@@ -64,6 +79,7 @@ static attest_status head_open(head *h, int64_t n, int64_t support, attest_error
   if (!status) status = give(h, "v", v, 2, (int64_t[]){n, DV}, error);
   if (!status && support)
     status = give(h, "weights", h->weights, 3, (int64_t[]){2 * n - 1, D, D}, error);
+  if (!status && degree) status = give_coefficients(h, degree, error);
   if (!status) status = attest_problem_output(h->problem, "out", &h->out, error);
   if (!status) status = problem_resolve(h->problem, error);
   if (!status) problem_slice_get(&h->slice, h->problem, 0);
@@ -99,7 +115,7 @@ static attest_status run_form(line *l, head *h, int form, attest_error *error) {
 static attest_status time_transforms(double *seconds, int64_t n, int64_t count,
                                      attest_error *error) {
   toeplitz_fft_f32 fft;
-  toeplitz_work_f32 work;
+  toeplitz_work_f32 work = {0};
   attest_status status = toeplitz_fft_open_f32(&fft, n, n, error);
   if (status) return status;
   status = toeplitz_work_open_f32(&work, fft.size, error);
@@ -113,35 +129,33 @@ static attest_status time_transforms(double *seconds, int64_t n, int64_t count,
     *seconds = (bench_cpu() - start) * (double)count / (double)few;
   }
   toeplitz_work_close_f32(&work);
-  toeplitz_fft_close_f32(&fft);
   return status;
 }
 
-static attest_status measure(line *l, int64_t n, int64_t support, int64_t quadratic,
-                             attest_error *error) {
+/* Which forms are measured. */
+typedef struct {
+  int64_t support, degree;
+  int form[FORMS];
+} plan;
+
+static attest_status measure(line *l, int64_t n, const plan *p, attest_error *error) {
   head h;
-  double s[FORMS][REPEATS], alone[REPEATS];
-  attest_status status = head_open(&h, n, support, error);
+  double alone[REPEATS], s[FORMS][REPEATS] = {{0}};
+  attest_status status = head_open(&h, n, p->support, p->degree, error);
   *l = (line){.n = (double)n};
-  int repeats = n >= 65536 ? 1 : REPEATS;
+  int repeats = n >= 65536 && !p->degree ? 1 : REPEATS;
   for (int i = 0; i < repeats && !status; i++) {
     for (int form = 0; form < FORMS && !status; form++) {
-      if ((form == DIRECT && n > quadratic) || (form == LOW_RANK && support)) continue;
+      if (!p->form[form]) continue;
       double start = bench_cpu();
       status = run_form(l, &h, form, error);
       s[form][i] = bench_cpu() - start;
     }
     if (!status) status = time_transforms(&alone[i], n, l->report.transforms, error);
   }
-  for (int form = 0; form < FORMS && !status; form++) {
-    if ((form == DIRECT && n > quadratic) || (form == LOW_RANK && support)) continue;
-    for (int i = repeats; i < REPEATS; i++)
-      s[form][i] = s[form][0];
-    l->seconds[form] = least(s[form]);
-  }
-  for (int i = repeats; i < REPEATS && !status; i++)
-    alone[i] = alone[0];
-  if (!status) l->transforms = least(alone);
+  for (int form = 0; form < FORMS && !status; form++)
+    l->seconds[form] = least(s[form], repeats);
+  if (!status) l->transforms = least(alone, repeats);
   head_close(&h);
   return status;
 }
@@ -197,13 +211,14 @@ static attest_status table(bench_log *log, int64_t support, int quick, attest_er
   printf("       n     direct        fft   terms transforms   / FFTW%s\n",
          support ? "" : "   low-rank");
   for (int64_t n = 1024; n <= last && !status; n *= 4) {
-    status = measure(&lines[count], n, support, quadratic, error);
+    plan p = {.support = support,
+              .form = {[DIRECT] = n <= quadratic, [FFT] = 1, [LOW_RANK] = !support}};
+    status = measure(&lines[count], n, &p, error);
     if (status) break;
     const line *l = &lines[count++];
     print_line(l, support);
     bench_figure(log, l->seconds[FFT] / l->transforms, "ratio", "toeplitz/%lld/fft/%lld",
                  (long long)support, (long long)n);
-    if (support == 4) bench_goal(log, GOAL_TOEPLITZ, l->seconds[FFT] / l->transforms);
   }
   if (status) return status;
   print_crossover(lines, count, FFT, "the FFT form");
@@ -211,7 +226,44 @@ static attest_status table(bench_log *log, int64_t support, int quick, attest_er
   return ATTEST_OK;
 }
 
+/* The FFT form beside its transforms at a fixed number of elements of W and a fixed degree. */
+static attest_status overhead(bench_log *log, int quick, attest_error *error) {
+  static const plan plans[] = {
+      {1, 8, {[FFT] = 1}}, {2, 6, {[FFT] = 1}}, {3, 5, {[FFT] = 1}}, {4, 4, {[FFT] = 1}}};
+  enum { PLANS = sizeof plans / sizeof *plans };
+  attest_status status = ATTEST_OK;
+  printf("\nthe FFT form of polynomials (coefficients given) beside as many transforms alone\n"
+         "       n");
+  for (int i = 0; i < PLANS; i++)
+    printf("  |S|=%lld g=%lld", (long long)plans[i].support, (long long)plans[i].degree);
+  printf("\n");
+  for (int64_t n = 4096; n <= (quick ? 16384 : 262144) && !status; n *= 2) {
+    printf("%8lld", (long long)n);
+    for (int i = 0; i < PLANS && !status; i++) {
+      line l;
+      status = measure(&l, n, &plans[i], error);
+      if (status) break;
+      double ratio = l.seconds[FFT] / l.transforms;
+      printf(" %9.2fx", ratio);
+      bench_figure(log, ratio, "ratio", "toeplitz/%lld/degree-%lld/%lld",
+                   (long long)plans[i].support, (long long)plans[i].degree, (long long)n);
+      bench_goal(log, GOAL_TOEPLITZ, ratio);
+    }
+    printf("\n");
+  }
+  return status;
+}
+
+/* Memory that one call frees is there for the next, as from head to head. */
+static void keep_memory(void) {
+#ifdef __GLIBC__
+  mallopt(M_MMAP_THRESHOLD, 1 << 30);
+  mallopt(M_TRIM_THRESHOLD, 1 << 30);
+#endif
+}
+
 attest_status bench_toeplitz(bench_log *log, int quick, attest_error *error) {
+  keep_memory();
   printf("\ntoeplitz attention, d = %d, dv = %d, float32, exp to a relative %g, one thread:\n"
          "milliseconds of CPU time, best of %d below n = 65536; / FFTW: beside as many transforms "
          "alone\n",
@@ -219,5 +271,6 @@ attest_status bench_toeplitz(bench_log *log, int quick, attest_error *error) {
   attest_status status = ATTEST_OK;
   for (int64_t support = 0; support <= 4 && !status; support = support ? support * 2 : 1)
     status = table(log, support, quick, error);
+  if (!status) status = overhead(log, quick, error);
   return status;
 }

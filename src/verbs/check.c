@@ -14,7 +14,9 @@ static const verb_flag flags[] = {
      "allclose=RTOL,ATOL; default backward<=16, for float16 and bfloat16 backward<=4"},
     {"arithmetic", "MODEL", 0,
      "machine model of the kernel, for the bound theory: products=DTYPE (of products and scores),"
-     "weights=DTYPE (as they meet values),accumulate=DTYPE (of sums),block=KEYS,exp=ERROR"},
+     "weights=DTYPE (as they meet values),accumulate=DTYPE (of sums),phases=DTYPE (of rotary "
+     "angles),"
+     "block=KEYS,exp=ERROR; the forms fft, blocked and low-rank declare themselves"},
     {"roundoff-weights", "X", 0, "unit of the backward error of values (default: the output's)"},
     {"roundoff-scores", "X", 0, "unit of that of scores (default: the same, at most 2^-24)"},
     {"max-precision", "BITS", 0, "where no exact decision exists, give up at this (default 4096)"},
@@ -151,12 +153,11 @@ static attest_status compare(certify_case *result, const verb_problem *p, const 
   if (!status && verb_option_count(&rows, options, "rows", 0))
     status = attest_fail(error, ATTEST_ERR_INPUT, "nothing was compared");
   how.rows = rows;
-  if (!status && arithmetic) {
-    status = certify_machine_parse(&machine, p->problem->kernel->name, arithmetic, error);
-    if (!status) certify_machine_returns(&machine, p->problem);
-    subject.machine = &machine;
-  }
+  int declared = 0;
+  if (!status)
+    status = certify_machine_declared(&declared, &machine, p->problem, arithmetic, error);
   if (status) return status;
+  if (declared) subject.machine = &machine;
   how.precision_max = bits;
   how.context = progress_start("check", certify_pairs(p->problem));
   status = certify_run(result, &subject, 1, &how, error);

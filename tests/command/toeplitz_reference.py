@@ -93,10 +93,30 @@ for name, arguments, word in (("an odd d", ["rope-softmax", *same], "even"), ("n
     r = run("reference", *arguments, "--output", "r.json")
     expect(f"{name} exits 2 and is named", r[0] == 2 and word in r[2], r)
 
-# Where the weights add up to 0 and attest cannot see it, nothing is refuted: NaN is right, but that is not shown.
-zero = ["--q", save("q", np.array([[1, 0], [1, 1]], "f4")), "--k", save("k", np.array([[0, 1], [1, 1]], "f4")), "--v",
-        save("v", np.ones((2, 1), "f4")), "--causal", "top-left"]
-for value in (float("nan"), 7):
-    r = run("check", "rope-linear", *zero, "--out", save("out", np.array([[value], [1]], "f4")))
-    expect(f"weights that add up to 0 where no exact form is at hand: {value} is undecided", r[0] == 3 and "UNDECIDED" in r[1], r)
+# Rows whose weights add up to exactly 0 are 0/0, NaN, at rotated positions as at unrotated ones: cos and sin of different
+# algebraic angles are independent. Here: one key at right angles; two keys at steps +-1 that cancel; one angle in two pairs.
+def vanishing(name, q, k, flags, row):
+    v = rng.standard_normal((len(k), 1)).astype("f4")
+    base = ["--q", save("q", np.array(q, "f4")), "--k", save("k", np.array(k, "f4")), "--v", save("v", v), *flags]
+    r = run("reference", "rope-linear", *base, "--dtype", "float32", "--output", "exact.npy")
+    exact = np.load(path("exact.npy")) if r[0] == 0 else None
+    expect(f"rope-linear, {name}: the reference is NaN in this row alone", exact is not None and list(np.flatnonzero(np.isnan(exact))) == [row], (r, exact))
+    if exact is None:
+        return
+    r = run("check", "rope-linear", *base, "--out", save("out", exact))
+    expect(f"rope-linear, {name}: NaN is certified", r[0] == 0 and "CERTIFIED" in r[1], r)
+    exact[row] = 7
+    r = run("check", "rope-linear", *base, "--out", save("out", exact))
+    expect(f"rope-linear, {name}: 7 is refuted", r[0] == 1 and "REFUTED" in r[1], r)
+
+
+vanishing("a key at right angles", [[1, 0], [1, 1]], [[0, 1], [1, 1]], ["--causal", "top-left"], 0)
+vanishing("keys at steps of +1 and -1", [[3, 1], [1, 0], [1, 2]], [[1, -0.5], [0, 0], [-1, -0.5]], [], 1)
+# base 100, d = 4: theta = 1 and 1/10, so that pair 1 at step 10 turns as pair 0 at step 1.
+far = np.zeros((11, 4))
+far[1, 0], far[10, 2] = 1, -1
+vanishing("one angle in two pairs", [[1, 0, 1, 0], [1, 1, 0, 0], [1, 1, 1, 0]], far, ["--rope-base", "100"], 0)
+off = ["--q", save("q", np.ones((1, 2), "f4")), "--k", save("k", np.array([[0, 0], [0.5, -0.5], [-0.5, 0.5]], "f4")), "--v", save("v", np.ones((3, 1), "f4"))]
+r = run("reference", "rope-linear", *off, "--digits", 20, "--output", "r.json")
+expect("rope-linear: a sum that nearly cancels is no NaN", r[0] == 0 and "nan" not in open(path("r.json")).read(), r)
 done()
