@@ -15,6 +15,7 @@ static const theorem_link links[] = {
     {"toeplitz", "decomposition-identity", NULL, NULL, NULL, "decomposition"},
     {"toeplitz", "decomposition-is-polynomial-kernel", NULL, NULL, NULL, "decomposition"},
     {"toeplitz", "hadamard-closure", NULL, NULL, NULL, "hadamard_closure"},
+    {"rope-softmax", "rotary-scores", NULL, NULL, NULL, "rotary_scores"},
     {"entmax", "kernel-regression", NULL, NULL, NULL, "entmax_is_kernel_regression"},
     {"entmax", "bandwidth-range", NULL, NULL, NULL, "bandwidth_range"},
     {"gaussian", "gaussian-softmax", NULL, NULL, NULL, "gaussian_is_softmax"},

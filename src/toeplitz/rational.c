@@ -54,6 +54,11 @@ static void power(fmpq_t c, fmpq_t s, int64_t step) {
   fmpq_clear(y);
 }
 
+void rational_rotation(fmpq_t c, fmpq_t s, int64_t m, int64_t step) {
+  pythagorean(c, s, m);
+  power(c, s, step);
+}
+
 /* The four symbols of pair m, at i - j + n - 1: R_{j-i}. */
 static void fill_symbols(rational_rope *rope, int64_t n, int64_t m) {
   fmpq_t c, s;
@@ -64,8 +69,7 @@ static void fill_symbols(rational_rope *rope, int64_t n, int64_t m) {
     rope->places[rope->problem.support + 4 * m + i] = 2 * m + i % 2;
   }
   for (int64_t p = 0; p < 2 * n - 1; p++) {
-    pythagorean(c, s, m);
-    power(c, s, n - 1 - p);
+    rational_rotation(c, s, m, n - 1 - p);
     fmpq_set(rope->symbols[4 * m] + p, c);
     fmpq_neg(rope->symbols[4 * m + 1] + p, s);
     fmpq_set(rope->symbols[4 * m + 2] + p, s);

@@ -12,6 +12,9 @@
 void rational_fill(fmpq *x, int64_t n, ulong *seed);
 void rational_copy(fmpq *x, const fmpq *y, int64_t n);
 
+/* cos and sin of `step` times the angle of pair m. */
+void rational_rotation(fmpq_t c, fmpq_t s, int64_t m, int64_t step);
+
 typedef struct {
   decompose_problem problem;
   fmpq_t half;     /* a bound for intervals: 1 */

@@ -18,6 +18,9 @@ attest_status toeplitz_decomposition(statement_findings *into, const problem_sta
 /* Entrywise products of rescaled Toeplitz matrices. (identity.c) */
 attest_status toeplitz_closure(statement_findings *into, const problem_statement *statement,
                                const char *data, attest_error *error);
+/* (R_i q).(R_j k) = q^T R_{j-i} k. (rank.c) */
+attest_status toeplitz_rotary_scores(statement_findings *into, const problem_statement *statement,
+                                     const char *data, attest_error *error);
 /* Rank of the scores before exp: at most d under rotations, full in general. (rank.c) */
 attest_status toeplitz_rank(statement_findings *into, const problem_statement *statement,
                             const char *data, attest_error *error);

@@ -130,6 +130,8 @@ def facts_where(statement, **facts):
 
 expect("terms are binomials", all(int(f["terms"]) == math.comb(int(f["support"]) + int(f["degree"]), int(f["degree"]))
        for f in facts_where("decomposition-is-polynomial-kernel") + facts_where("fft-deviation", problem="toeplitz")))
+expect("rotated queries and keys have the scores of the difference", [(f["d"], f["differences"]) for f in facts_where("rotary-scores")] ==
+       [(str(d), "0") for d in (2, 4, 8, 16)])
 expect("rank d under rotations, n in general", [int(f["rank"]) for f in facts_where("score-rank")] == [2, 4, 8, 16, 48])
 expect("the blocked form leaks nothing", facts_where("fft-deviation", form="blocked")[0]["leak"] == "0")
 

@@ -119,4 +119,86 @@ vanishing("one angle in two pairs", [[1, 0, 1, 0], [1, 1, 0, 0], [1, 1, 1, 0]], 
 off = ["--q", save("q", np.ones((1, 2), "f4")), "--k", save("k", np.array([[0, 0], [0.5, -0.5], [-0.5, 0.5]], "f4")), "--v", save("v", np.ones((3, 1), "f4"))]
 r = run("reference", "rope-linear", *off, "--digits", 20, "--output", "r.json")
 expect("rope-linear: a sum that nearly cancels is no NaN", r[0] == 0 and "nan" not in open(path("r.json")).read(), r)
+
+
+# ---- forms and coefficients on files ----
+def base_of(q, k, v, **files):
+    return ["--q", save("q", q), "--k", save("k", k), "--v", save("v", v), *(x for name, a in files.items() for x in (f"--{name}", save(name, a)))]
+
+
+def toeplitz_rows(q, k, v, w, weigh, causal):
+    """Sums of the definition in float64, for weights that are a function of the scores q_i W_(i-j) k_j / 8."""
+    n = len(q)
+    at = np.subtract.outer(np.arange(n), np.arange(n))
+    scores = np.einsum("ia,ijab,jb->ij", q, w[at + n - 1], k) / 8
+    p = np.where((at >= 0) | (not causal), weigh(scores), 0)
+    return p @ v / p.sum(1, keepdims=True)
+
+
+def judge(name, arguments, out, *expected):
+    """The exit status, and a word of what is said."""
+    r = run("check", *arguments, "--out", save("out", out))
+    expect(name, r[0] == expected[0] and all(word in r[1] + r[2] for word in expected[1:]), r)
+
+
+n = 50
+q, k, v, w = (rng.uniform(-1, 1, s) for s in ((n, 2), (n, 2), (n, 3), (2 * n - 1, 2, 2)))
+q, k, v = q.astype("f4"), k.astype("f4"), v.astype("f4")
+files = base_of(q, k, v, weights=w)
+for form, causal in (("fft", False), ("fft", True), ("blocked", True)):
+    flags = ["toeplitz", *files, "--scale", "1/8", "--form", form, *(["--causal", "top-left"] if causal else [])]
+    right = toeplitz_rows(q, k, v, w, np.exp, causal)
+    name = f"--form {form}{', causal' if causal else ''}"
+    for dtype in ("f4", "f8"):
+        judge(f"{name}: sums of the definition in {dtype} meet the form's bound", [*flags, "--bound", "theory"], right.astype(dtype), 0, "bound=theory")
+    wrong = right.copy()
+    wrong[7, 1] += 1e-4
+    judge(f"{name}: one wrong element in f8 does not", [*flags, "--bound", "theory"], wrong, 1, "at=7,1")
+    judge(f"{name}: another exp is refuted", [*flags, "--bound", "theory"], toeplitz_rows(q, k, v, w, lambda x: 1 + x + x * x / 2, causal), 1)
+out = toeplitz_rows(q, k, v, w, np.exp, False)
+judge("--form blocked without causal exits 2", ["toeplitz", *files, "--scale", "1/8", "--form", "blocked", "--bound", "theory"], out, 2, "causal")
+judge("--form with --arithmetic exits 2", ["toeplitz", *files, "--form", "fft", "--arithmetic", "products=float32", "--bound", "theory"], out, 2, "--arithmetic")
+judge("a form of other kernels exits 2 and names those of this one", ["toeplitz", *files, "--form", "recurrent"], out, 2, "direct|fft|blocked")
+judge("--form fft of large scores exits 2", ["toeplitz", *base_of(100 * q, 100 * k, v, weights=w), "--form", "fft", "--bound", "theory"], out, 2, "direct form")
+judge("theory without a form wants --arithmetic", ["toeplitz", *files, "--bound", "theory"], out, 2, "--arithmetic")
+for kernel, forms in (("toeplitz", "direct|fft|blocked"), ("rope-softmax", "direct|fft|blocked|low-rank"), ("taylor", "direct|recurrent|chunked")):
+    r = run("check", kernel, "--help")
+    expect(f"help of {kernel} names its forms alone", r[0] == 0 and f"--form {forms}\n" in r[1], r[1][:600])
+
+c = np.array([0.75, 1, 0.5, -0.125])
+polynomial = toeplitz_rows(q, k, v, w, lambda x: np.polyval(c[::-1], x), True)
+flags = ["toeplitz", *base_of(q, k, v, weights=w, coefficients=c), "--scale", "1/8", "--causal", "top-left"]
+judge("--coefficients: the polynomial kernel is certified", [*flags, "--bound", "backward<=1", "--bound", "ulp<=0.5"], polynomial.astype("f4"), 0)
+judge("--coefficients: exp in its place is refuted", flags, toeplitz_rows(q, k, v, w, np.exp, True).astype("f4"), 1)
+judge("--coefficients: without the last one it is refuted", flags, toeplitz_rows(q, k, v, w, lambda x: np.polyval(c[2::-1], x), True).astype("f4"), 1)
+for form in ("fft", "blocked"):
+    judge(f"--coefficients --form {form}", [*flags, "--form", form, "--bound", "theory"], polynomial, 0)
+    judge(f"--coefficients --form {form}, one wrong element", [*flags, "--form", form, "--bound", "theory"], polynomial + (np.arange(n) == 9)[:, None] * 1e-9, 1)
+for name, bad, word in (("two axes", np.ones((2, 2)), "coefficients"), ("NaN", np.array([1, np.nan]), "coefficients"), ("none", np.ones(0), "coefficients")):
+    judge(f"--coefficients with {name} exits 2", ["toeplitz", *base_of(q, k, v, weights=w, coefficients=bad)], polynomial, 2, word)
+judge("rope-linear --form fft wants --coefficients", ["rope-linear", *base_of(q, k, v), "--form", "fft", "--bound", "theory"], out, 2, "--coefficients")
+
+
+# ---- a declared machine of rope-softmax: NumPy in float32 with its own angles ----
+def float_rope(q, k, v, bits, causal=True):
+    n, d = q.shape
+    theta = (10000.0 ** (-np.arange(0, d, 2) / d)).astype("f4")
+    mantissa, exponent = np.frexp(theta)
+    angle = np.arange(n, dtype="f4")[:, None] * np.ldexp(np.rint(mantissa * np.float32(2)**bits), exponent - bits).astype("f4")
+
+    def turn(x):
+        y, cos, sin = np.empty_like(x), np.cos(angle), np.sin(angle)
+        y[:, 0::2], y[:, 1::2] = x[:, 0::2] * cos - x[:, 1::2] * sin, x[:, 0::2] * sin + x[:, 1::2] * cos
+        return y
+
+    s = turn(q) @ turn(k).T * np.float32(0.25)
+    s[np.triu_indices(n, 1)] = -np.inf
+    p = np.exp(s - s.max(1, keepdims=True))
+    return p @ v / p.sum(1, keepdims=True)
+
+
+q, k, v = (rng.standard_normal((40, 16)).astype("f4") for _ in range(3))
+flags = ["rope-softmax", *base_of(q, k, v), "--causal", "top-left", "--bound", "theory"]
+for bits, model, status in ((24, "phases=float32", 0), (11, "phases=float32", 1), (11, "phases=float16", 0)):
+    judge(f"rope-softmax with frequencies of {bits} bits under {model}", [*flags, "--arithmetic", f"products=float32,{model}"], float_rope(q, k, v, bits), status)
 done()
