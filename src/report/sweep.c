@@ -66,10 +66,12 @@ void report_sweep_line(FILE *f, const sweep_result *r, const sweep_request *q) {
   if (r->total.flushed) fprintf(f, " flushed=%llu", (unsigned long long)r->total.flushed);
   if (r->total.outside) fprintf(f, " outside=%llu", (unsigned long long)r->total.outside);
   print_errors(f, r);
-  fprintf(f, " at=%a got=%a exact=%.17g..%.17g misrounded=%llu disorder=%llu wrong-sign=%llu",
-          (double)sweep_float(worst->key), (double)tensor_bits_float(worst->got), worst->exact[0],
-          worst->exact[1], (unsigned long long)r->total.misrounded,
-          (unsigned long long)r->total.disorder, (unsigned long long)r->total.wrong_sign);
+  if (sweep_record_compared(&r->total))
+    fprintf(f, " at=%a got=%a exact=%.17g..%.17g", (double)sweep_float(worst->key),
+            (double)tensor_bits_float(worst->got), worst->exact[0], worst->exact[1]);
+  fprintf(f, " misrounded=%llu disorder=%llu wrong-sign=%llu",
+          (unsigned long long)r->total.misrounded, (unsigned long long)r->total.disorder,
+          (unsigned long long)r->total.wrong_sign);
   print_range(f, q);
   fprintf(f, " scope=%s basis=derived(sweep_radius)\n", scope(text, q));
 }
