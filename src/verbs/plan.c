@@ -86,19 +86,19 @@ static void summarize(const planner *l, size_t done, size_t planned, double seco
     fprintf(stderr, "attest: nothing was compared: the subjects skipped every case\n");
 }
 
-/* In the order of the plan; with a budget in strides, until it is spent. */
+/* In the order of the plan; with a budget in strides, until it is spent. What is not run counts. */
 static int run_plan(planner *l, double budget) {
   const char *only = verb_option(l->options, "case");
   size_t n = plan_count(l->p), stride = budget > 0 ? stride_of(n) : 1, done = 0, planned = 0;
   double start = now();
   int interrupted = 0;
   l->shown = progress_start("certify", (int64_t)n);
-  for (size_t k = 0; k < n && !interrupted; k++) {
+  for (size_t k = 0; k < n; k++) {
     size_t i = k * stride % n; /* at most a million cases */
     char *name = plan_case_name(l->p, i);
     int wanted = name && (!only || !strcmp(only, name));
     planned += (size_t)wanted;
-    interrupted = verb_interrupted;
+    interrupted |= verb_interrupted;
     if (wanted && !interrupted && (budget <= 0 || !done || now() - start < budget)) {
       interrupted = run_case(l, i, name);
       done += !interrupted;

@@ -5,11 +5,14 @@ rows, and plans that are wrong."""
 import json
 import os
 import re
+import signal
+import subprocess
 import sys
+import time
 
 import numpy as np
 
-from attest_command import done, expect, path, run
+from attest_command import ATTEST, done, expect, path, run, validate
 
 SUBJECT = path("subject.py")
 open(SUBJECT, "w").write(r'''
@@ -209,6 +212,23 @@ def persistent():
     expect("nothing is left behind", status == 1 and not os.listdir(temporary), os.listdir(temporary))
 
 
+def interrupted():
+    """Ctrl-C ends the case at hand; the report has what was done, and how many cases there were."""
+    text = HEAD + "  - {name: i, subject: stays, kernel: softmax, shape: {n: [2, 3, 4, 5, 6], d: 4}}\n"
+    open(path("plan.yaml"), "w").write(text.replace("PYTHON", sys.executable).replace("SUBJECT", SUBJECT))
+    for number in (signal.SIGINT, signal.SIGTERM):
+        p = subprocess.Popen([ATTEST, "certify", path("plan.yaml"), "--json", path("i.json")], stdout=subprocess.PIPE,
+                             stderr=subprocess.PIPE, text=True, env={**os.environ, "MODE": "hangs"})
+        first = p.stdout.readline()
+        time.sleep(0.5)
+        p.send_signal(number)
+        out, err = p.communicate(timeout=30)
+        document = json.load(open(path("i.json")))
+        validate(path("i.json"), "certificate")
+        expect(f"{number.name} in a plan exits 3 and leaves a report", first.startswith("CERTIFIED ") and p.returncode == 3 and
+               "1 of 5 cases (0.2000)" in err and document["totals"]["plan"] == {"cases": 5, "run": 1}, (out, err, document["totals"]))
+
+
 def skipped():
     status, out, err, document = plan(HEAD.replace("'X=1 PYTHON SUBJECT'", "'exit 77 #'") + """
   - {name: none, subject: shell, kernel: softmax, shape: {n: [2, 3], d: 4}}
@@ -398,6 +418,7 @@ cases:
 multiply()
 generators()
 persistent()
+interrupted()
 skipped()
 spoiled()
 stored()
