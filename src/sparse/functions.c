@@ -65,6 +65,51 @@ static attest_status rational_threshold(value *tau, const value *z, size_t n, in
   return status;
 }
 
+/* Rational alpha and z: where the n largest are equal and the next is at least n^(1 - alpha) below,
+ * times alpha - 1, they share the support and tau = (alpha - 1) max - n^(1 - alpha), an exact
+ * number where that power is one. 1: done, 0: another support (or one that balls do not tell from
+ * it). */
+static int tied_threshold(value *tau, const value *alpha, const value *z, size_t n, slong prec,
+                          attest_error *error) {
+  const fmpq *largest = z[0].rational, *next = NULL;
+  size_t ties = 0;
+  for (size_t i = 1; i < n; i++)
+    if (fmpq_cmp(z[i].rational, largest) > 0) largest = z[i].rational;
+  for (size_t i = 0; i < n; i++) {
+    ties += fmpq_equal(z[i].rational, largest);
+    if (!fmpq_equal(z[i].rational, largest) && (!next || fmpq_cmp(z[i].rational, next) > 0))
+      next = z[i].rational;
+  }
+  fmpq *work = _fmpq_vec_init(2); /* alpha - 1; the gap */
+  value share, count, gap;
+  value_init(&share);
+  value_init(&count);
+  value_init(&gap);
+  fmpq_sub_si(work, alpha->rational, 1);
+  fmpq_neg(work + 1, work);
+  value_set_fmpq(&gap, work + 1);
+  value_set_si(&count, (slong)ties);
+  int done = !value_pow(&share, &count, &gap, prec + 64, error);
+  if (done && next) {
+    fmpq_sub(work + 1, largest, next);
+    fmpq_mul(work + 1, work + 1, work);
+    value_set_fmpq(&gap, work + 1);
+    value_sub(&gap, &gap, &share, prec + 64);
+    int sign = value_sign(&gap);
+    done = sign != VALUE_UNKNOWN && sign >= 0;
+  }
+  if (done) {
+    fmpq_mul(work, work, largest);
+    value_set_fmpq(tau, work);
+    value_sub(tau, tau, &share, prec + 64);
+  }
+  value_clear(&share);
+  value_clear(&count);
+  value_clear(&gap);
+  _fmpq_vec_clear(work, 2);
+  return done;
+}
+
 /* ---- thresholds in balls ---- */
 
 static void ball_threshold(value *tau, const value *alpha, const value *z, size_t n, slong prec) {
@@ -122,6 +167,7 @@ attest_status sparse_value_threshold(value *tau, const value *alpha, const value
   fmpq_clear(three_halves);
   if (is_biweight || (rational && fmpq_cmp_si(alpha->rational, 2) == 0))
     return rational_threshold(tau, z, n, is_biweight, prec, error);
+  if (rational && tied_threshold(tau, alpha, z, n, prec, error)) return ATTEST_OK;
   ball_threshold(tau, alpha, z, n, prec);
   return ATTEST_OK;
 }

@@ -47,9 +47,31 @@ static void positive_power(arb_t w, const arb_t y, const sparse_power *power, sl
     arb_pow(w, y, power->value, prec);
 }
 
+/* Powers are dear, and near alpha = 1 most keys of a row with wide scores have next to none: below
+ * 2^-(2 prec + 128) w is the ball from 0 to a power of two above. */
+static int negligible_power(arb_t w, const arb_t y, const sparse_power *power, slong prec) {
+  arf_t end;
+  arf_init(end);
+  arb_get_ubound_arf(end, y, 64);
+  double top = arf_get_d(end, ARF_RND_UP), r = arf_get_d(arb_midref(power->value), ARF_RND_DOWN);
+  arf_clear(end);
+  if (!(top > 0 && top < 1)) return 0;
+  double exponent = r * log2(top) * (1 - 0x1p-30) + 2;
+  if (!(exponent < -(double)(2 * prec + 128)) || exponent < -0x1p40) return 0;
+  arb_t zero;
+  arb_init(zero);
+  arb_one(w);
+  arb_mul_2exp_si(w, w, (slong)exponent);
+  arb_union(w, w, zero, prec);
+  arb_clear(zero);
+  return 1;
+}
+
 void sparse_power_apply(arb_t w, const arb_t y, const sparse_power *power, slong prec) {
   if (arb_is_nonpositive(y)) {
     arb_zero(w);
+  } else if (negligible_power(w, y, power, prec)) {
+    return;
   } else if (arb_is_positive(y)) {
     positive_power(w, y, power, prec);
   } else {

@@ -44,6 +44,8 @@ expect "the Taylor example is certified with its state" 0 'output=final-state el
   "$attest" check taylor --q q.npy --k k.npy --v v.npy --degree 2 --causal top-left --out taylor.npy --final-state state.npy
 expect "the sparsemax example is certified" 0 'kernel=sparsemax .* elements=32768 ' \
   "$attest" check sparsemax --q q.npy --k k.npy --v v.npy --causal top-left --out sparsemax.npy
+expect "entmax of 65,536 keys is certified" 0 'kernel=entmax .* elements=256 ' \
+  "$attest" check entmax --alpha 1.1 --q long_q.npy --k long_k.npy --v long_v.npy --out entmax.npy
 expect "rotary embedding in float32 is certified" 0 'kernel=rope-softmax .* elements=32768 ' \
   "$attest" check rope-softmax --q q_norope.npy --k k_norope.npy --v v.npy --out good.npy --causal top-left
 expect "... and with frequencies in bfloat16 it is refuted" 1 '^REFUTED .* backward=1\.8[0-9]*e+04 .* at=4,501,5 ' \
