@@ -250,6 +250,25 @@ void sparse_row_clear(sparse_row *r) {
 
 /* ---- exact comparisons ---- */
 
+/* The sign of scale dot_i. */
+static int sign_of_product(const sparse_row *r, int64_t i) {
+  return arf_sgn(r->dot + i) * r->problem->values.scale.sign;
+}
+
+/* Whether caps c + rest = 0: what a saturated score is compared with may be its end itself, which
+ * no ball tells from it. */
+static int is_at_end(const sparse_row *r, int caps, const fmpq_t rest) {
+  const problem_real *c = &r->problem->values.softcap;
+  fmpq_t sum;
+  if (caps == 0 || c->root) return caps == 0 && fmpq_is_zero(rest);
+  fmpq_init(sum);
+  fmpq_mul_si(sum, c->value, caps);
+  fmpq_add(sum, sum, rest);
+  int is_zero = fmpq_is_zero(sum);
+  fmpq_clear(sum);
+  return is_zero;
+}
+
 /* The sign of cap(scale dot_i) + offset_i - cap(scale dot_j) - offset_j under a softcap. Equal
  * products leave the offsets. Different ones never balance: with a, b the different algebraic
  * arguments, tanh a - tanh b = r is 2 e^2a - 2 e^2b = r (e^(2a+2b) + e^2a + e^2b + 1), which no
@@ -262,6 +281,14 @@ static int compare_capped(const sparse_row *r, int64_t i, int64_t j) {
   /* Caps keep the order, though saturated ones differ after thousands of bits only. */
   if (arf_equal(r->offset + i, r->offset + j))
     return arf_cmp(r->dot + i, r->dot + j) * r->problem->values.scale.sign;
+  int up = sign_of_product(r, i), down = sign_of_product(r, j);
+  fmpq *rest = _fmpq_vec_init(2);
+  arf_get_fmpq(rest, r->offset + i);
+  arf_get_fmpq(rest + 1, r->offset + j);
+  fmpq_sub(rest, rest, rest + 1);
+  int at_end = up != down && is_at_end(r, up - down, rest);
+  _fmpq_vec_clear(rest, 2);
+  if (at_end) return up ? -up : down; /* caps lie within their ends */
   arb_init(x);
   arb_init(y);
   arb_init(dot);
@@ -297,6 +324,15 @@ int sparse_row_compare(const sparse_row *r, int64_t i, int64_t j) {
   return sign;
 }
 
+/* x <- x + offset of key i. */
+static void add_offset(fmpq_t x, const sparse_row *r, int64_t i) {
+  fmpq_t offset;
+  fmpq_init(offset);
+  arf_get_fmpq(offset, r->offset + i);
+  fmpq_add(x, x, offset);
+  fmpq_clear(offset);
+}
+
 /* normrelu: the sign of s - (1 - h^2/2), a rational; a capped score other than 0 plus an offset is
  * transcendental. */
 static int sign_of_score(const sparse_row *r, int64_t i, const fmpq_t h2) {
@@ -304,21 +340,22 @@ static int sign_of_score(const sparse_row *r, int64_t i, const fmpq_t h2) {
   fmpq *x = _fmpq_vec_init(SPARSE_BASIS);
   fmpq_div_2exp(x, h2, 1);
   fmpq_sub_si(x, x, 1); /* h^2/2 - 1 */
-  int flat = arf_is_zero(r->dot + i) || r->problem->values.scale.sign == 0;
+  int side = sign_of_product(r, i);
+  fmpq *rest = x + 1; /* without the cap */
+  fmpq_set(rest, x);
+  add_offset(rest, r, i);
   if (sparse_row_is_algebraic(r)) {
+    fmpq_zero(rest);
     fmpq *s = _fmpq_vec_init(SPARSE_BASIS);
     sparse_row_number(s, r, i);
     for (int n = 0; n < SPARSE_BASIS; n++)
       fmpq_add(x + n, x + n, s + n);
     sign = sparse_field_sign(x, &r->field);
     _fmpq_vec_clear(s, SPARSE_BASIS);
-  } else if (flat) {
-    fmpq_t offset;
-    fmpq_init(offset);
-    arf_get_fmpq(offset, r->offset + i);
-    fmpq_add(x, x, offset);
-    sign = fmpq_sgn(x);
-    fmpq_clear(offset);
+  } else if (side == 0) {
+    sign = fmpq_sgn(rest);
+  } else if (is_at_end(r, side, rest)) {
+    sign = -side;
   } else {
     arb_t y, dot, level;
     arb_init(y);

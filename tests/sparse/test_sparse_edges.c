@@ -159,6 +159,8 @@ static const still_row still[] = {
     {"topk-uniform", "1", NULL, "5", "abs<=1e-3", {{1, 0}, {1, 0x1p-300}}, 2, 1},
     {"topk-softmax", "sqrt(2)", NULL, NULL, "abs<=1e-3", {{1, 0}, {1, 0x1p-300}}, 2, 1},
     {"topk-uniform", "1", NULL, NULL, "backward<=1e-150", {{1, 0}, {1, 0x1p-300}}, 2, 1},
+    {"normrelu", "1", "1", "1/2", "abs<=1e-3", {{0, 1e30}, {0, -1e30}}, 0, 1}, /* cap = 1/2 - tiny
+                                                                                */
 };
 
 START_TEST(keys_that_nothing_moves_are_decided_exactly) {

@@ -200,6 +200,32 @@ START_TEST(saturated_caps_are_near_ties) {
 }
 END_TEST
 
+/* Scores of +-1e30 under a cap of 1/2 and biases that differ by 1, or by 1/2 from a score of 0: the
+ * ends of the caps are equal, which no ball tells from what the caps are. */
+START_TEST(saturated_caps_stay_within_their_ends) {
+  static const struct {
+    float s[2], bias[2];
+    int larger;
+  } rows[] = {{{1e30f, -1e30f}, {-1, 0}, 1}, {{-1e30f, 1e30f}, {0, -1}, 0},
+              {{1e30f, 0}, {-0.5f, 0}, 1},   {{0, 1e30f}, {0, -0.5f}, 0},
+              {{0, -1e30f}, {-0.5f, 0}, 1},  {{-1e30f, 0}, {0.5f, 0}, 0}};
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    float bias[2] = {rows[i].bias[0], rows[i].bias[1]};
+    int32_t larger[1] = {rows[i].larger};
+    attest_error error;
+    fixture_row r;
+    fixture_row_open(&r, "topk-uniform", (const char *[]){"softcap", "1/2", "topk", "1", NULL},
+                     rows[i].s, 2, 2);
+    attest_tensor t = attest_tensor_of(bias, ATTEST_FLOAT32, 2, (int64_t[]){1, 2});
+    ck_assert(!attest_problem_input(r.problem, "bias", &t, &error));
+    ck_assert_msg(verdict_of(&r, larger, 1, "backward<=0") == ATTEST_CERTIFIED, "row %zu", i);
+    larger[0] = 1 - larger[0];
+    ck_assert_msg(verdict_of(&r, larger, 1, "backward<=0") != ATTEST_CERTIFIED, "row %zu", i);
+    fixture_row_close(&r);
+  }
+}
+END_TEST
+
 /* ---- out and its witness ---- */
 
 /* 40 equal keys, any 20 of which may be selected: too many to try, but the indices say which. */
@@ -292,6 +318,7 @@ void test_sparse_indices(Suite *suite) {
   tcase_add_test(tc, backward_error_is_that_of_the_worst_pair);
   tcase_add_test(tc, near_ties_are_within_their_units);
   tcase_add_test(tc, saturated_caps_are_near_ties);
+  tcase_add_test(tc, saturated_caps_stay_within_their_ends);
   tcase_add_test(tc, indices_are_the_witness_of_out);
   tcase_add_test(tc, ties_bind_out_too);
   tcase_add_test(tc, ties_leave_other_keys_alone);
