@@ -38,7 +38,7 @@ static void round_all(float *to, const double *from, int64_t n) {
     to[i] = (float)from[i];
 }
 
-static int floats_open(rows_floats *f, const rows_pack *pack) {
+int rows_floats_open(rows_floats *f, const rows_pack *pack) {
   int64_t nq = pack->slice.nq, nk = pack->slice.nk, d = pack->slice.d, dv = pack->slice.dv;
   int64_t length = nq + nk, symbols = pack->is_rotary ? 0 : pack->term_count * length;
   *f = (rows_floats){.length = length, .factor = (float)pack->factor, .eps = (float)pack->eps};
@@ -58,6 +58,11 @@ static int floats_open(rows_floats *f, const rows_pack *pack) {
   for (int64_t n = 0; n <= pack->degree; n++)
     f->c[n] = (float)pack->c[n];
   return 1;
+}
+
+void rows_floats_close(rows_floats *f) {
+  free(f->memory);
+  f->memory = NULL;
 }
 
 /* ---- one row ---- */
@@ -190,11 +195,11 @@ attest_status toeplitz_kernel(attest_tensor *out, attest_tensor *lse, const atte
     status = rows_pack_open(&pack, &mine, &slice, error);
     if (status) break;
     int is_single = out->dtype != ATTEST_FLOAT64;
-    if (is_single && !floats_open(&floats, pack))
+    if (is_single && !rows_floats_open(&floats, pack))
       status =
           attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: %lld keys", (long long)slice.nk);
     if (!status) status = kernel_slice(&slice.out, is_single ? &floats : NULL, pack, error);
-    free(floats.memory);
+    rows_floats_close(&floats);
     rows_pack_close(pack);
   }
   return status;

@@ -92,6 +92,8 @@ typedef struct {
   float factor, eps, c[PROBLEM_COEFFICIENTS_MAX];
   void *memory;
 } rows_floats;
+int rows_floats_open(rows_floats *floats, const rows_pack *pack); /* 0: out of memory (direct.c) */
+void rows_floats_close(rows_floats *floats);
 
 /* ---- rows_isa.c: plain loops, the same bits on every instruction set ---- */
 

@@ -13,8 +13,14 @@ static void enclosed_error(arb_t sup, exp_poly_kind kind, exp_poly_measure measu
   ck_assert_msg(exp_poly(p, kind, measure, degree, b, 320, &error) == ATTEST_OK, "%s",
                 error.message);
   ck_assert_int_le(fmpq_poly_degree(p), degree);
+  arb_t wide;
+  arb_init(wide);
+  exp_poly_error_bits(wide, p, b, measure, 6);
   exp_poly_error(sup, p, b, measure);
   ck_assert_int_ge(arb_rel_accuracy_bits(sup), 16);
+  ck_assert_int_ge(arb_rel_accuracy_bits(wide), 4);
+  ck_assert(arb_overlaps(wide, sup));
+  arb_clear(wide);
   fmpq_poly_clear(p);
 }
 

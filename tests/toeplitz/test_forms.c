@@ -12,6 +12,10 @@ typedef struct {
 } form_case;
 
 static const form_case form_cases[] = {
+    {"toeplitz", "direct", NULL, "1/8", 61, 3, 0, WEIGHTS_DENSE},
+    {"toeplitz", "direct", "top-left", "1/4", 300, 2, 7, WEIGHTS_SPARSE},
+    {"rope-linear", "direct", "top-left", "1/4", 120, 4, 0, WEIGHTS_DENSE},
+    {"rope-linear", "direct", NULL, "1/4", 70, 2, 7, WEIGHTS_DENSE},
     {"toeplitz", "fft", NULL, "1/8", 61, 2, 0, WEIGHTS_DENSE},
     {"toeplitz", "fft", "top-left", "-1/8", 90, 2, 0, WEIGHTS_SPARSE},
     {"toeplitz", "fft", "top-left", "1/4", 80, 2, 7, WEIGHTS_DENSE},
@@ -205,7 +209,7 @@ START_TEST(rows_that_are_computed_directly_are_counted_and_the_leak_is_reported)
   attest_error error;
   room_account account;
   positions p;
-  form_case c = form_cases[1];
+  form_case c = form_cases[5];
   open_case(&p, &c, &seed);
   const problem_room *room = certify_room(p.problem->kernel->name);
   positions_run(&p, ATTEST_FLOAT32);
