@@ -8,6 +8,7 @@
 #include "../enclosure/interval.h"
 #include "../problem/pairing.h"
 #include "../problem/rotary.h"
+#include "loops.h"
 
 void fft_pack_close(fft_pack *pack) {
   free(pack->memory);
@@ -52,15 +53,9 @@ static void set_range(fft_pack *pack) {
 /* Column a of q or k. An element that is not finite is 0: it is hidden. */
 static void load_column(double *x, const attest_tensor *t, int64_t rows, int64_t a) {
   tensor_load(x, t, a * t->stride[1], rows, t->stride[0]);
+  if (loops_largest(x, rows) < INFINITY) return;
   for (int64_t i = 0; i < rows; i++)
     if (!isfinite(x[i])) x[i] = 0;
-}
-
-static double largest(const double *x, int64_t n) {
-  double m = 0;
-  for (int64_t i = 0; i < n; i++)
-    m = fabs(x[i]) > m ? fabs(x[i]) : m;
-  return m;
 }
 
 /* ---- symbols ---- */
@@ -104,7 +99,7 @@ static attest_status find_support(fft_pack *pack, attest_error *error) {
   if (!w) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   for (int64_t n = 0; n < pack->d * pack->d; n++) {
     load_weight(w, pack, n / pack->d, n % pack->d);
-    if (largest(w, pack->length) == 0) continue;
+    if (loops_largest(w, pack->length) == 0) continue;
     pack->a[pack->support] = n / pack->d;
     pack->b[pack->support++] = n % pack->d;
   }
@@ -133,7 +128,7 @@ static attest_status load_symbols(fft_pack *pack, attest_error *error) {
   for (int64_t s = 0; s < pack->support && !status; s++) {
     double *symbol = pack->symbols + s * pack->length;
     if (!rotary) load_weight(symbol, pack, pack->a[s], pack->b[s]);
-    pack->symbol_max[s] = largest(symbol, pack->length);
+    pack->symbol_max[s] = loops_largest(symbol, pack->length);
   }
   return status;
 }
@@ -153,6 +148,7 @@ static double vector_norm(const double *x, int64_t d, int64_t stride, int64_t i)
 static void bound_rows(fft_pack *pack) {
   double factor = enclosure_up(fabs(pack->factor)), key_norm = 0;
   double *key_max = pack->key_max;
+  memset(key_max, 0, (size_t)pack->d * sizeof *key_max);
   int rotary = pack->problem->pairing == PAIRING_ROTARY;
   int64_t seen = 0;
   for (int64_t i = 0; i < pack->nq; i++) {
@@ -175,8 +171,8 @@ static void bound_rows(fft_pack *pack) {
     pack->row_bound[i] = enclosure_mul_up(bound, factor);
   }
   for (int64_t a = 0; a < pack->d; a++) {
-    key_max[a] = largest(pack->keys + a * pack->nk, pack->nk);
-    pack->query_max[a] = largest(pack->queries + a * pack->nq, pack->nq) * factor;
+    key_max[a] = loops_largest(pack->keys + a * pack->nk, pack->nk);
+    pack->query_max[a] = loops_largest(pack->queries + a * pack->nq, pack->nq) * factor;
   }
 }
 
@@ -206,7 +202,7 @@ attest_status fft_pack_open(fft_pack *pack, const attest_problem *problem,
   attest_status status = check_supported(problem, slice, error);
   if (status) return status;
   int64_t d = pack->d, nq = pack->nq, nk = pack->nk;
-  pack->memory = calloc((size_t)((nq + nk) * d + nk * pack->dv + 2 * d + nq + 1), sizeof(double));
+  pack->memory = malloc((size_t)((nq + nk) * d + nk * pack->dv + 2 * d + nq + 1) * sizeof(double));
   if (!pack->memory)
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory: %lld queries and %lld keys",
                        (long long)nq, (long long)nk);
@@ -222,7 +218,7 @@ attest_status fft_pack_open(fft_pack *pack, const attest_problem *problem,
   }
   for (int64_t c = 0; c < pack->dv; c++) {
     load_column(pack->values + c * nk, &slice->v, nk, c);
-    pack->value_max = fmax(pack->value_max, largest(pack->values + c * nk, nk));
+    pack->value_max = fmax(pack->value_max, loops_largest(pack->values + c * nk, nk));
   }
   set_range(pack);
   set_factor(pack);

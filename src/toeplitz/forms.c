@@ -2,12 +2,12 @@
 /* The forms that the kernels of this room may take: how they are computed, and their a-priori
  * bounds.
  *
- * direct: as softmax (rope-softmax), or the rows of the double tier (rows.h).
+ * direct: as softmax (rope-softmax), or direct.c.
  *
  * fft, blocked: an element is either the quotient of two sums of the decomposition or, in a row
- * that was recomputed directly, the direct row rounded (fft.h). Which of them depends on the
- * computed denominator D^ >= 4 beta, so that D >= 3 beta for the exact one; where no D^ that the
- * enclosure of D allows reaches 4 beta the row is direct, else the bound is the larger of both,
+ * that was recomputed directly, the row of the double tier rounded (fft.h). Which of them depends
+ * on the computed denominator D^ >= 4 beta, so that D >= 3 beta for the exact one; where no D^ that
+ * the enclosure of D allows reaches 4 beta the row is direct, else the bound is the larger of both,
  *   beta (max|v| + |x|) / (max(D, 3 beta) - beta) + 2 (1 - sqrt(1 - eps^2)) / eps max|v| +
  * rounding, D the sum of the polynomial's weights: under softmax (1 +- eps) of the sum of
  * exponentials.

@@ -41,3 +41,8 @@
 
 DISPATCH(double, f64)
 DISPATCH(float, f32)
+
+ISA_DECLARE(double, loops_largest, (const double *x, int64_t n));
+double loops_largest(const double *x, int64_t n) {
+  return ISA_DISPATCH(loops_largest)(x, n);
+}

@@ -28,5 +28,7 @@
 
 TOEPLITZ_LOOPS(double, f64);
 TOEPLITZ_LOOPS(float, f32);
+/* The largest |x[i]|; NaN where one is not finite. */
+double loops_largest(const double *x, int64_t n);
 
 #endif

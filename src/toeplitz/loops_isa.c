@@ -72,3 +72,27 @@
 
 LOOPS(double, f64)
 LOOPS(float, f32)
+
+double ISA(loops_largest)(const double *x, int64_t n);
+double ISA(loops_largest)(const double *x, int64_t n) {
+  vd most[2] = {{0}, {0}}, zero[2] = {{0}, {0}}; /* zero: NaN once a number is not finite */
+  double largest = 0, rest = 0;
+  int64_t i = 0;
+  for (; i + 2 * VD_LANES <= n; i += 2 * VD_LANES)
+    for (int k = 0; k < 2; k++) {
+      vd y = vd_load(x + i + k * VD_LANES);
+      most[k] = vd_max(vd_abs(y), most[k]);
+      zero[k] += y * vd_set1(0);
+    }
+  for (; i < n; i++) {
+    largest = fabs(x[i]) > largest ? fabs(x[i]) : largest;
+    rest += x[i] * 0;
+  }
+  most[0] = vd_max(most[0], most[1]);
+  zero[0] += zero[1];
+  for (int k = 0; k < VD_LANES; k++) {
+    largest = most[0][k] > largest ? most[0][k] : largest;
+    rest += zero[0][k];
+  }
+  return rest == 0 ? largest : NAN;
+}

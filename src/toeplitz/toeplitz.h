@@ -38,7 +38,7 @@ void toeplitz_enclose_rows(room_block *block, const void *work, unsigned want);
 void toeplitz_enclose_close(void *work);
 void toeplitz_sensitivity(double *s_lo, double *s_hi, const double *x, const double *radius,
                           const void *work, int64_t row);
-/* The direct kernel: the same rows rounded to the format of out. */
+/* ---- direct.c: the direct kernel ---- */
 attest_status toeplitz_kernel(attest_tensor *out, attest_tensor *lse, const attest_problem *problem,
                               attest_error *error);
 room_machine toeplitz_machine(attest_dtype dtype);
