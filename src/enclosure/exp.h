@@ -14,9 +14,9 @@ void exp64_array(double *y, const double *x, size_t n);
 /* y[i] = tanh(x[i]), relative error <= 12 unit roundoffs. */
 void tanh32_array(float *y, const float *x, size_t n);
 void tanh64_array(double *y, const double *x, size_t n);
-/* log(x) for finite x > 0, normal: absolute error <= 2^-51 (1 + |log x|). Plain operations in a
- * fixed order, so that it gives the same bits everywhere (the library's log does not promise that).
- */
+/* y[i] = log(x[i]) for finite x > 0, normal: absolute error <= 2^-51 (1 + |log x|). */
+void log64_array(double *y, const double *x, size_t n);
+/* The same of one number: the same bits everywhere (the library's log does not promise that). */
 double log64(double x);
 
 #endif

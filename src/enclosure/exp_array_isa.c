@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "exp.h"
-#include "exp_isa.h"
+#include "log_isa.h"
 
 /* Whole vectors, then the rest through a padded copy. */
 #define ARRAY(name, function, v, real, lanes)                                                      \
@@ -21,3 +21,4 @@ ARRAY(exp32_array, vf_exp, vf, float, VF_LANES)
 ARRAY(exp64_array, vd_exp, vd, double, VD_LANES)
 ARRAY(tanh32_array, vf_tanh, vf, float, VF_LANES)
 ARRAY(tanh64_array, vd_tanh, vd, double, VD_LANES)
+ARRAY(log64_array, vd_log, vd, double, VD_LANES)

@@ -4,32 +4,7 @@
 #ifndef ATTEST_SPARSE_POWER_ISA_H
 #define ATTEST_SPARSE_POWER_ISA_H
 
-#include "../enclosure/exp_isa.h"
-
-/* log(x), x > 0 normal: x = 2^e f with f in [sqrt 1/2, sqrt 2), log f = 2 atanh z with z = (f-1) /
- * (f+1), |z| <= 0.1716, by its series to z^21 (the rest is below 2^-56). Error as log64: at most
- * 2^-51 (1 + |log x|). */
-ISA_INLINE vd vd_log(vd x) {
-  vdu bits = (vdu)x, root = (vdu)vd_set1(0x1.6a09e667f3bcdp-1);
-  vdu shifted = bits - root + ((vdu){0} + (UINT64_C(1023) << 52));
-  vdi e = (vdi)(shifted >> 52) - ((vdi){0} + 1023);
-  vd f = (vd)(bits - ((vdu)e << 52));
-  /* A small integer as a double: its bits after those of 1.5 2^52. */
-  vd n = (vd)((vdu)vd_set1(0x1.8p52) + (vdu)e) - vd_set1(0x1.8p52);
-  vd z = (f - vd_set1(1)) / (f + vd_set1(1)), z2 = z * z, s = vd_set1(1.0 / 21);
-  s = vd_fma(s, z2, vd_set1(1.0 / 19));
-  s = vd_fma(s, z2, vd_set1(1.0 / 17));
-  s = vd_fma(s, z2, vd_set1(1.0 / 15));
-  s = vd_fma(s, z2, vd_set1(1.0 / 13));
-  s = vd_fma(s, z2, vd_set1(1.0 / 11));
-  s = vd_fma(s, z2, vd_set1(1.0 / 9));
-  s = vd_fma(s, z2, vd_set1(1.0 / 7));
-  s = vd_fma(s, z2, vd_set1(1.0 / 5));
-  s = vd_fma(s, z2, vd_set1(1.0 / 3));
-  vd log_f = vd_fma(z * z2, s, z);
-  log_f = log_f + log_f;
-  return vd_fma(n, vd_set1(EXP64_LN2_HI), vd_fma(n, vd_set1(EXP64_LN2_LO), log_f));
-}
+#include "../enclosure/log_isa.h"
 
 /* y^r for results in float32 and for guesses: by base 2, with polynomials that are no better than
  * that takes. log2(1 + t) = t P(t) for 1 + t in [sqrt 1/2, sqrt 2), 2^f = Q(f) for |f| <= 1/2, P

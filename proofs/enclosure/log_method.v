@@ -1,0 +1,27 @@
+(* SPDX-License-Identifier: LGPL-3.0-or-later *)
+(* The polynomial of the logarithm in exact arithmetic against ln on its range. coqchk: no (interval
+   arithmetic on Z). *)
+From Coq Require Import Reals Lra.
+From Flocq Require Import Core.
+From Interval Require Import Specific_stdz Specific_ops Tactic.
+From Attest Require Import enclosure.float_ops enclosure.log_constants enclosure.log_isa
+  enclosure.exp_constants enclosure.exp_method.
+Import ITZ.
+Open Scope R_scope.
+
+(* log f by the kernel's polynomial without rounding *)
+Definition log_poly (f : R) : R := vd_log_fraction exact f.
+
+Ltac log_numbers :=
+  unfold dyadic_R, LOG64_ROOT, LOG64_C3, LOG64_C5, LOG64_C7, LOG64_C9, LOG64_C11, LOG64_C13, LOG64_C15, LOG64_C17,
+    LOG64_C19, LOG64_C21, EXP64_LN2_HI, EXP64_LN2_LO, EXP64_ROUND in *;
+  cbv [num expo] in *; change (bpow radix2 0) with 1 in *.
+
+(* a little more than [sqrt 1/2, sqrt 2) *)
+Notation log_range f := (46340 * pow2 (-16) <= f <= 46342 * pow2 (-15)).
+
+Lemma log_method f : log_range f -> Rabs (log_poly f - ln f) <= 1 * pow2 (-56).
+Proof.
+intros H. unfold log_poly, vd_log_fraction, exact. cbv [real_ops carrier const fma add sub mul div]. log_numbers.
+interval with (i_bisect f, i_taylor f, i_degree 12, i_prec 75).
+Qed.

@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* The logarithm on vectors of double; included by *_isa.c files only. Fixed order: the same bits on
+ * every instruction set. */
+#ifndef ATTEST_ENCLOSURE_LOG_ISA_H
+#define ATTEST_ENCLOSURE_LOG_ISA_H
+
+#include "exp_isa.h"
+#include "log_constants.h"
+
+/* x = 2^e f with f in [root, 2 root), x > 0 normal, root in [1/2, 1): e, */
+ISA_INLINE vdi vd_binade(vd x, vd root) {
+  vdu shifted = (vdu)x - (vdu)root + ((vdu){0} + (UINT64_C(1023) << 52));
+  return (vdi)(shifted >> 52) - ((vdi){0} + 1023);
+}
+
+/* f, */
+ISA_INLINE vd vd_fraction(vd x, vd root) {
+  return (vd)((vdu)x - ((vdu)vd_binade(x, root) << 52));
+}
+
+/* and e as a double: an integer that small is added to the bits of `round` = 1.5 2^52. */
+ISA_INLINE vd vd_exponent(vd x, vd root, vd round) {
+  return (vd)((vdu)round + (vdu)vd_binade(x, root)) - round;
+}
+
+/* log f for f in [sqrt 1/2, sqrt 2): 2 atanh z with z = (f - 1) / (f + 1), |z| <= 0.1716, by its
+ * series to z^21. */
+ISA_INLINE vd vd_log_fraction(vd f) {
+  vd z = (f - vd_set1(1)) / (f + vd_set1(1)), z2 = z * z, s = vd_set1(LOG64_C21);
+  s = vd_fma(s, z2, vd_set1(LOG64_C19));
+  s = vd_fma(s, z2, vd_set1(LOG64_C17));
+  s = vd_fma(s, z2, vd_set1(LOG64_C15));
+  s = vd_fma(s, z2, vd_set1(LOG64_C13));
+  s = vd_fma(s, z2, vd_set1(LOG64_C11));
+  s = vd_fma(s, z2, vd_set1(LOG64_C9));
+  s = vd_fma(s, z2, vd_set1(LOG64_C7));
+  s = vd_fma(s, z2, vd_set1(LOG64_C5));
+  s = vd_fma(s, z2, vd_set1(LOG64_C3));
+  vd y = vd_fma(z * z2, s, z);
+  return y + y;
+}
+
+/* log(x), x > 0 normal: absolute error at most 2^-51 (1 + |log x|) (proofs/enclosure/log_float.v).
+ */
+ISA_INLINE vd vd_log(vd x) {
+  vd f = vd_fraction(x, vd_set1(LOG64_ROOT));
+  vd n = vd_exponent(x, vd_set1(LOG64_ROOT), vd_set1(EXP64_ROUND));
+  vd low = vd_fma(n, vd_set1(EXP64_LN2_LO), vd_log_fraction(f));
+  return vd_fma(n, vd_set1(EXP64_LN2_HI), low);
+}
+
+#endif
