@@ -23,6 +23,8 @@ MUTANTS = [
      "#define LOG64_C3 0x1.5555555555555p-2", "#define LOG64_C3 0x1.5555555565555p-2", "enclosure/log_method"),
     ("a fused operation of log64 as a product and a sum", "src/enclosure/log_isa.h",
      "s = vd_fma(s, z2, vd_set1(LOG64_C3));", "s = s * z2 + vd_set1(LOG64_C3);", "enclosure/log_float"),
+    ("the fused operation of Taylor weights as a product and a sum", "src/taylor/rows_impl.h",
+     "h = OP(fma)(h, s, OP(set1)(c[m]));", "h = h * s + OP(set1)(c[m]);", "taylor/weight"),
     ("a claimed error that is too small", "src/enclosure/exp_constants.h",
      "#define EXP32_ERROR 1.5 ", "#define EXP32_ERROR 1.25 ", "enclosure/exp_float"),
     ("a fused operation of exp64 as a product and a sum", "src/enclosure/exp_isa.h",

@@ -561,6 +561,9 @@ Definition stands64 : float64 -> R -> Prop := stands 52 11 eq_refl eq_refl eq_re
 Definition run32 : (float32 -> float32) -> Z -> Z := run1 23 8 eq_refl eq_refl eq_refl nan32.
 Definition run64 : (float64 -> float64) -> Z -> Z := run1 52 11 eq_refl eq_refl eq_refl nan64.
 
+Definition number32 : Z -> float32 := binary_float_of_bits 23 8 eq_refl eq_refl eq_refl.
+Definition number64 : Z -> float64 := binary_float_of_bits 52 11 eq_refl eq_refl eq_refl.
+
 (* The lemmas above for the two formats, the way the kernels spell their operations. *)
 Section Formats.
 Variables x y z : float32.

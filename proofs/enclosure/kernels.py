@@ -230,3 +230,23 @@ def functions(header, wanted, hidden, requires, given=()):
         parameters = [p.split()[-1] for p in found[2].split(",")]
         print(Function(name, found[1], parameters, found[3], known).text)
         known.add(name)
+
+
+def horner(header, name, requires):
+    """A loop h = c[degree]; h = STEP(h, s, c[m]), m = degree - 1 .. 0, as a function of the list of
+    coefficients from degree 0 on; STEP is translated."""
+    text = (ROOT / header).read_text()
+    loop = re.search(r"NAME\(%s\)\(.*?\) \{(.*?)\n\}" % name, text, re.S)
+    wanted = (r"const REAL \*c = plan->coefficient; for \(int64_t i = 0; i < n; i \+= LANES\) \{ "
+              r"VEC s = OP\(load\)\(w \+ i\), h = OP\(set1\)\(c\[plan->degree\]\); "
+              r"for \(int64_t m = plan->degree - 1; m >= 0; m--\) h = (.*?); OP\(store\)\(w \+ i, h\); \}")
+    found = loop and re.fullmatch(wanted, " ".join(loop[1].split()))
+    if not found:
+        fail(f"the loop of {name} in {header} is not the one that is understood")
+    step = re.sub(r"OP\(set1\)\(c\[m\]\)", "a", found[1])
+    step = re.sub(r"OP\((\w+)\)", r"vd_\1", step)
+    body = Function(name, "vd", ["h", "s", "a"], f"return {step}", set()).text.split(":=\n")[1].strip().rstrip(".")
+    print(f"(* From {header}. *)\nFrom Coq Require Import ZArith List.\nImport ListNotations.")
+    print(f"From Attest Require Import {' '.join(requires)}.")
+    print(f"Fixpoint {name} (o : ops) (c : list o) (s : o) : o := match c with\n"
+          f"| [] => const (Dyadic 0 0) | [a] => a | a :: c => let h := {name} o c s in {body} end.")

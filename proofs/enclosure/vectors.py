@@ -26,7 +26,7 @@ def runs_here(features):
     return set(features.split()) <= flags
 
 
-def printed(program, folder):
+def printed(program, folder, more=()):
     """What the program prints, by instruction set."""
     compiler = shlex.split(os.environ.get("CC", "cc"))
     out = {}
@@ -35,16 +35,16 @@ def printed(program, folder):
             continue
         binary = pathlib.Path(folder) / isa
         subprocess.run([*compiler, "-std=c11", "-O3", "-D_GNU_SOURCE", "-ffp-contract=off", "-fno-math-errno",
-                        *flags.split(), f"-DATTEST_ISA={isa}", str(ROOT / program), "-o", str(binary), "-lm"],
-                       check=True)
+                        *flags.split(), f"-DATTEST_ISA={isa}", str(ROOT / program), "-o", str(binary), "-lm",
+                        *more], check=True)
         out[isa] = subprocess.run([str(binary)], check=True, capture_output=True, text=True).stdout
     return out
 
 
-def lemmas(program, models, requires):
+def lemmas(program, models, requires, flags=()):
     """For every (name, run, model): a lemma that run model gives the printed outputs of `name`."""
     with tempfile.TemporaryDirectory() as folder:
-        out = printed(program, folder)
+        out = printed(program, folder, flags)
     text = out["baseline"]
     for isa, other in out.items():
         if other != text:
