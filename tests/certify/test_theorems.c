@@ -137,11 +137,52 @@ START_TEST(an_output_is_proved_only_where_the_theorem_covers_it) {
 }
 END_TEST
 
+/* One parameter and its value, or one input, or one measure, and the basis of a softmax output. */
+START_TEST(the_map_proves_softmax_where_its_theorem_covers_the_case) {
+  static const struct {
+    const char *param, *text, *input;
+    int measure, output;
+    const char *word;
+  } cases[] = {
+      {"scale", "1/7", "q", MEASURE_ROW, OUTPUT_OUT, "proved"},
+      {"temperature", "2.5", "bias", MEASURE_ULP, OUTPUT_OUT, "proved"},
+      {"causal", "top-left", "sinks", MEASURE_ABS, OUTPUT_OUT, "proved"},
+      {"subnormals", "ieee", "mask", MEASURE_REL, OUTPUT_OUT, "proved"},
+      {"subnormals", "flush", "q", MEASURE_REL, OUTPUT_OUT, "derived"},
+      {"softcap", "30", "q", MEASURE_ROW, OUTPUT_OUT, "derived"},
+      {"scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_OUT, "derived"},
+      {"scale", "1/7", "q", MEASURE_THEORY, OUTPUT_OUT, "derived"},
+      {"scale", "1/7", "q", MEASURE_ROW, OUTPUT_LSE, "derived"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char kernel[] = "softmax", analysis[] = "softmax_radius", param[16], text[16], input[16];
+    char *params[] = {param}, *texts[] = {text}, basis[THEOREM_BASIS];
+    snprintf(param, sizeof param, "%s", cases[i].param);
+    snprintf(text, sizeof text, "%s", cases[i].text);
+    snprintf(input, sizeof input, "%s", cases[i].input);
+    certify_input inputs[] = {{.name = input}};
+    certify_bound_verdict bounds[] = {{.measure = cases[i].measure}};
+    certify_case c = {.kernel = kernel,
+                      .theorem = analysis,
+                      .param_names = params,
+                      .param_texts = texts,
+                      .param_count = 1,
+                      .inputs = inputs,
+                      .input_count = 1};
+    certify_output o = {
+        .output = cases[i].output, .dtype = ATTEST_FLOAT32, .bounds = bounds, .bound_count = 1};
+    theorem_output_basis(basis, &certify_theorems, &c, &o);
+    assert_basis(basis, cases[i].word, "softmax_radius");
+  }
+}
+END_TEST
+
 void test_theorems(Suite *suite) {
   TCase *t = tcase_create("theorems");
   tcase_add_test(t, every_theorem_of_the_map_is_stated_in_the_proofs);
   tcase_add_test(t, every_statement_of_the_map_is_made);
   tcase_add_test(t, a_statement_without_its_theorem_falls_to_derived);
   tcase_add_test(t, an_output_is_proved_only_where_the_theorem_covers_it);
+  tcase_add_test(t, the_map_proves_softmax_where_its_theorem_covers_the_case);
   suite_add_tcase(suite, t);
 }
