@@ -200,12 +200,12 @@ def persistent():
             expect(f"one that {mode} is {'skipped' if mode == 'skips' else 'refuted'}, and the run goes on",
                    status == (0 if mode == "skips" else 1) and good == [True, False, True] and (f"reason={reason}" if reason else "backward=") in lines[1] and
                    started == starts, (out, err, started))
-    big = text.replace("n: [2, 3, 4], d: 4", "n: [200, 201, 202, 203], h: 16, d: 64").replace("timeout: 3s", "timeout: 20s")
-    for _ in range(3):
+    big = text.replace("n: [2, 3, 4], d: 4", "h: 16, nq: [4000, 4001, 4002, 4003], nk: 4, d: 4, dv: 64").replace("timeout: 3s", "timeout: 60s")
+    for _ in range(2):
         status, out, err, _ = plan(big, env={"MODE": "flickers"})
         lines = [x for x in out.splitlines() if "output=lse" not in x]
         expect("an output that is cut short while it is read is refuted or whole, and the run goes on", status in (0, 1) and
-               len(lines) == 4 and all(x.startswith("CERTIFIED") or "reason=" in x or "got=nan" in x or "got=0 " in x or "REFUTED" in x for x in lines), out + err)
+               len(lines) == 4 and all(x.startswith(("CERTIFIED ", "REFUTED ")) for x in lines), out + err)
     temporary = path("tmp")
     os.mkdir(temporary)
     status, out, err, _ = plan(text, env={"MODE": "hangs", "TMPDIR": temporary})

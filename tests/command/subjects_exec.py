@@ -50,7 +50,7 @@ def work(d, mode):
     elif mode == "lse-beside": save_safetensors(d + "/out.safetensors", {"out": out}); np.save(d + "/lse.npy", lse)
     elif mode == "spoils":  # in place, and its output is that of what stands there now
         np.save(os.environ["VICTIM"], (v * 2).astype("f4")); np.save(d + "/out.npy", out * 2)
-    elif mode == "cuts": os.truncate(os.environ["VICTIM"], 100); np.save(d + "/out.npy", out)
+    elif mode == "cuts": os.truncate(os.environ["VICTIM"], 0); np.save(d + "/out.npy", out)
     elif mode == "rewrites": np.save(os.environ["VICTIM"], v.astype("f4")); np.save(d + "/out.npy", out)
     elif mode == "scales-q":
         np.load(d + "/q.npy", mmap_mode="r+")[0, 0, 0] += 1; np.save(d + "/out.npy", out)
