@@ -9,29 +9,32 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* One head: q (nq, d), k (nk, d), v (nk, dv), all float32. */
+/* One head: q (nq, d), k (nk, d), v (nk, dv), all float32. Sums are in double: in float, one term
+ * after the other, they would lose 30 units of roundoff and more at d = 64. */
 static void head(float *out, const float *q, const float *k, const float *v, int64_t nq, int64_t nk,
-                 int64_t d, int64_t dv, float scale, int causal, float *weight) {
+                 int64_t d, int64_t dv, double scale, int causal, float *weight) {
   for (int64_t i = 0; i < nq; i++) {
     int64_t last = causal == 1   ? i + 1
                    : causal == 2 ? i + 1 + nk - nq
                                  : nk,
             n = last < nk ? last : nk;
-    float largest = -INFINITY, sum = 0;
+    float largest = -INFINITY;
+    double sum = 0;
     for (int64_t j = 0; j < n; j++) {
-      float score = 0;
+      double score = 0;
       for (int64_t c = 0; c < d; c++)
-        score += q[i * d + c] * k[j * d + c];
-      weight[j] = score * scale;
+        score += (double)q[i * d + c] * k[j * d + c];
+      weight[j] = (float)(score * scale);
       largest = fmaxf(largest, weight[j]);
     }
     for (int64_t j = 0; j < n; j++)
       sum += weight[j] = expf(weight[j] - largest);
     for (int64_t c = 0; c < dv; c++) {
-      float total = 0;
+      double total = 0;
       for (int64_t j = 0; j < n; j++)
-        total += weight[j] * v[j * dv + c];
-      out[i * dv + c] = n > 0 ? total / sum : 0; /* a row that sees nothing returns zeros */
+        total += (double)weight[j] * v[j * dv + c];
+      /* A row that sees nothing returns zeros. */
+      out[i * dv + c] = n > 0 ? (float)(total / sum) : 0;
     }
   }
 }
@@ -55,7 +58,7 @@ int attention(const attest_call *call) {
     int64_t shared = h / (heads_q / heads_k);
     head((float *)call->out.data + h * nq * dv, (const float *)q->data + h * nq * d,
          (const float *)k->data + shared * nk * d, (const float *)v->data + shared * nk * dv, nq,
-         nk, d, dv, (float)call->scale, call->causal, weight);
+         nk, d, dv, call->scale, call->causal, weight);
   }
   free(weight);
   return 0;
