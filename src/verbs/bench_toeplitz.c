@@ -231,9 +231,13 @@ static attest_status overhead(bench_log *log, int quick, attest_error *error) {
   static const plan plans[] = {
       {1, 8, {[FFT] = 1}}, {2, 6, {[FFT] = 1}}, {3, 5, {[FFT] = 1}}, {4, 4, {[FFT] = 1}}};
   enum { PLANS = sizeof plans / sizeof *plans };
+  double worst = 0;
   attest_status status = ATTEST_OK;
-  printf("\nthe FFT form of polynomials (coefficients given) beside as many transforms alone\n"
-         "       n");
+  printf(
+      "\nthe FFT form of polynomials (coefficients given) beside as many transforms alone, best of "
+      "%d;\nbeyond the transforms it loads the tensors, multiplies factors, spectra and values and "
+      "adds up\n       n",
+      REPEATS);
   for (int i = 0; i < PLANS; i++)
     printf("  |S|=%lld g=%lld", (long long)plans[i].support, (long long)plans[i].degree);
   printf("\n");
@@ -247,10 +251,11 @@ static attest_status overhead(bench_log *log, int quick, attest_error *error) {
       printf(" %9.2fx", ratio);
       bench_figure(log, ratio, "ratio", "toeplitz/%lld/degree-%lld/%lld",
                    (long long)plans[i].support, (long long)plans[i].degree, (long long)n);
-      bench_goal(log, GOAL_TOEPLITZ, ratio);
+      worst = fmax(worst, ratio);
     }
     printf("\n");
   }
+  if (!status) bench_goal(log, GOAL_TOEPLITZ, worst);
   return status;
 }
 
