@@ -50,8 +50,8 @@ def validate_written(arguments, folder):
     verb = arguments[0] if arguments else ""
     if verb in ("check", "certify", "claims") and "--json" in flags:
         validate(os.path.join(folder, flags["--json"]), "claims" if verb == "claims" else "certificate")
-    if verb == "sweep" and "--json" in flags:
-        validate(os.path.join(folder, flags["--json"]), "sweep")
+    if verb in ("sweep", "bench") and "--json" in flags:
+        validate(os.path.join(folder, flags["--json"]), verb)
     if verb == "reference" and flags.get("--output", "").endswith(".json"):
         validate(os.path.join(folder, flags["--output"]), "reference")
 

@@ -15,6 +15,8 @@ import time
 
 import numpy as np
 
+from attest_command import validate
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 ATTEST = os.path.abspath(sys.argv[1])
 WORK = tempfile.mkdtemp()
@@ -193,6 +195,8 @@ def check_bundle(cases):
     report("bundle_inputs_are_copies",
            (np.load(f"{folder}/q.npy") == np.load(f"{WORK}/everything-q.npy")).all())
     params = json.load(open(f"{folder}/problem.json"))["params"]
+    validate(f"{folder}/problem.json", "problem")
+    validate(f"{folder}/reference.json", "reference")
     report("bundle_problem_has_the_parameters", params["softcap"] and params["causal"] == "bottom-right")
     r = attest("softmax", *flags_of(case), "--bundle", "bundle")
     report("existing_bundle_is_refused", r.returncode == 2 and "exists" in r.stderr, r)
