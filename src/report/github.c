@@ -33,6 +33,7 @@ static void print_cell(FILE *f, const char *text) {
 
 static void print_row(FILE *f, size_t *rows, const char *verdict, const char *where,
                       const char *what) {
+  if (!*rows) fputs("| verdict | case | line |\n|---|---|---|\n", f);
   if ((*rows)++ >= ROWS_MAX) return;
   fputc('|', f);
   print_cell(f, verdict);
@@ -72,10 +73,7 @@ static void print_counts(FILE *f, const report *r) {
 void report_github(FILE *annotations, const char *summary_path, const report *r) {
   FILE *summary = summary_path ? fopen(summary_path, "ae") : NULL;
   size_t rows = 0;
-  if (summary) {
-    print_counts(summary, r);
-    fputs("| verdict | case | line |\n|---|---|---|\n", summary);
-  }
+  if (summary) print_counts(summary, r);
   for (size_t i = 0; i < r->count; i++)
     visit_case(annotations, summary, &rows, &r->cases[i]);
   for (size_t i = 0; i < r->statements.count; i++) {

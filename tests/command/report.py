@@ -77,11 +77,11 @@ def github():
     expect("a refutation is annotated", code == 1 and len(note) == 1, err)
     expect("... and standard output is the same", out.startswith("REFUTED ") and out.count("\n") == 1, out)
     text = open(summary).read()
-    expect("... and in the summary", "0 certified, 1 refuted" in text and "| `refuted` | `layer 0` |" in text, text)
+    expect("... and in the summary", "0 certified, 1 refuted" in text and "| `refuted` | `layer 0` |" in text and text.count("| verdict | case | line |") == 1, text)
     _, (code, out, err) = certificate("good", OUT, env=env)
     expect("a certificate is not annotated", code == 0 and "::" not in err, err)
     expect("... but summed up, after what was there", open(summary).read().startswith(text) and
-           "1 certified, 0 refuted" in open(summary).read(), open(summary).read())
+           "1 certified, 0 refuted" in open(summary).read() and open(summary).read().count("| verdict ") == 1, open(summary).read())
     _, (code, out, err) = certificate("odd", OUT, "--bound", "x%\n", env=env)
     expect("what would end a command is escaped", code == 2 and "::error title=attest::" in err and "%25" in err, err)
 
