@@ -164,6 +164,13 @@ def inputs():
         else:
             expect(f"{mode}: what no longer differs, or is no longer there, is nothing written", status == 0, out + err)
         expect("... with the digest of what stood there before", document["cases"][0]["inputs"]["v"]["sha256"] == digest, document)
+    np.savez_compressed(path("kv.npz"), k=K, v=V)
+    mask = np.ones((9, 9), "?")
+    mask.view("u1")[2] = 7  # true all the same
+    status, out, err = run("check", "softmax", "--q", save("swapped", np.asfortranarray(Q).astype(">f4", order="F")), "--input",
+                           path("kv.npz"), "--mask", save("mask", mask), "--bias", save("bias", np.zeros((1, 1, 1), "f2")), "--exec", COMMAND,
+                           env={**os.environ, "MODE": ""})
+    expect("other byte orders, Fortran order, archives and booleans are no writes", status == 0, out + err)
     library = path("spoils.so")
     open(path("spoils.c"), "w").write(r'''
 #include <attest.h>
