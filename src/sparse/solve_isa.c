@@ -342,42 +342,49 @@ static double climb(solver *s) {
   return t.fall != 0 && fabs(t.fall) <= least ? move_weights(s, t.fall) : m.m[0];
 }
 
-/* r < 1: slopes are infinite at the edge, so that u alone does not say what the last key of the
- * support weighs. u = edge + rest with `edge` the largest gap at which the sum is below 1: gaps are
- * counted from there, and halving finds `rest` to full relative precision. Returns it and leaves
- * the gaps counted from the edge. */
-static double total_at(const solver *s, double u) {
-  return sums(NULL, NULL, s->gap, padded(s), u, s->r, POWER_ANY, s->lean).m[0];
+static power_sums sums_at(const solver *s, double u) {
+  return sums(NULL, NULL, s->gap, padded(s), u, s->r, POWER_ANY, s->lean);
 }
 
-static double bisect(solver *s) {
-  double edge = 0, next = 1; /* the largest gap with a sum below 1, and the first one beyond */
-  double lo = 0, hi;
+/* The largest gap at which the sum is below 1, and the first one beyond; keys beyond are dropped.
+ */
+static void find_edge(double *edge, double *next, solver *s) {
+  *edge = 0;
+  *next = 1;
   for (;;) { /* the median of the gaps between them would be better than the mean; both end */
-    double nearest = 2, middle = edge + (next - edge) / 2;
+    double nearest = 2, middle = *edge + (*next - *edge) / 2;
     for (int64_t j = 0; j < s->keys; j++)
-      if (s->gap[j] > edge && s->gap[j] < next && fabs(s->gap[j] - middle) < fabs(nearest - middle))
+      if (s->gap[j] > *edge && s->gap[j] < *next &&
+          fabs(s->gap[j] - middle) < fabs(nearest - middle))
         nearest = s->gap[j];
-    if (nearest == 2) break;
-    if (total_at(s, nearest) < 1)
-      edge = nearest;
-    else
-      next = nearest;
-    drop_beyond(s, next);
+    if (nearest == 2) return;
+    *(sums_at(s, nearest).m[0] < 1 ? edge : next) = nearest;
+    drop_beyond(s, *next);
   }
+}
+
+/* r < 1: slopes are infinite at the edge, so that u alone does not say what the last key of the
+ * support weighs. u = edge + rest: gaps are counted from the edge, and with t = rest^r the sum of
+ * (t^(1/r) + c)^r, c >= 0, is convex in t, with slope sum y^(r-1) rest / t: Newton's method from
+ * above finds t, and rest, to full relative precision. Returns it and leaves the gaps counted from
+ * the edge. */
+static double rest_beyond_edge(solver *s) {
+  double edge, next, r = s->r;
+  find_edge(&edge, &next, s);
   for (int64_t j = 0; j < s->keys; j++)
     s->gap[j] = s->gap[j] - edge;
-  for (lo = hi = next - edge; total_at(s, lo) >= 1 && lo > 0x1p-1000;)
-    lo *= 0x1p-16;
-  for (int step = 0; step < 80; step++) {
-    double middle = hi > 4 * lo ? sqrt(lo * hi) : lo + (hi - lo) / 2;
-    if (!(middle > lo && middle < hi)) break;
-    if (total_at(s, middle) < 1)
-      lo = middle;
-    else
-      hi = middle;
+  double rest = next - edge, t = first_lane(vd_power(vd_set1(rest), r));
+  for (int step = 0; step < 100; step++) {
+    power_sums m = sums_at(s, rest);
+    double fall = (m.m[0] - 1) * t / (m.m[1] * rest);
+    if (!(fabs(fall) < INFINITY)) break;
+    t = fall < t ? t - fall : t / 2; /* a rounded slope may have led below the root */
+    double less = first_lane(vd_power(vd_set1(t), 1 / r));
+    if (!(less > 0x1p-1000)) break;
+    rest = less;
+    if (fabs(fall) <= t * (s->lean ? 0x1p-20 : 0x1p-30)) break; /* the next would be its square */
   }
-  return hi;
+  return rest;
 }
 
 double ISA(sparse_weight_sum)(const double *x, int64_t n) {
@@ -411,7 +418,7 @@ double ISA(sparse_solve_gaps)(double *w, double *scratch, double *gap, int64_t *
   if (r >= 1) {
     total = climb(&s);
   } else {
-    double rest = bisect(&s);
+    double rest = rest_beyond_edge(&s);
     total = sums(w, NULL, gap, padded(&s), rest, r, POWER_ANY, s.lean).m[0];
   }
   *keys = s.keys;
