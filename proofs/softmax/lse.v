@@ -37,9 +37,9 @@ Hypothesis logarithm : Rabs (L - ln W') <= ulog * (1 + Rabs (ln W')).
 
 Let x' := nearest (-1074) 53 (M + L).
 
-(** theorem: lse_radius — the double tier's log-sum-exp: with a normaliser off by rho and its sums, and a logarithm within 2^-51 (1 + |log|), shift + log W lies within the radius that C computes. used by: src/softmax/enclose.c *)
+(** theorem: lse_radius — the double tier's log-sum-exp: with a normaliser off by rho and its sums, and a logarithm within 2^-51 (1 + |log|), shift + log W lies within the radius that C computes, with room for its roundings. used by: src/softmax/enclose.c *)
 Theorem lse_radius : Rabs (x' - (M + ln W)) <=
-  (1 + pow2 (-8)) * (rho + g + tails + ulog * (1 + Rabs L) + pow2 (-53) * Rabs x').
+  (1 + / 280) * (rho + g + tails + ulog * (1 + Rabs L) + pow2 (-53) * Rabs x').
 Proof.
 set (l := ln W'). fold l in logarithm. assert (PW : 0 < W) by (simpl bpow in *; lra).
 assert (U53 : pow2 (-53) = ulog / 4).
@@ -103,6 +103,6 @@ apply Rle_trans with (pow2 (-53) * Rabs x' * (1 + / 400) + ulog * / 1000 + ulog 
 pose proof (Rabs_pos L). pose proof (Rabs_pos x').
 assert (0 <= ulog * Rabs L) by (apply Rmult_le_pos; lra).
 assert (0 <= pow2 (-53) * Rabs x') by (apply Rmult_le_pos; [apply bpow_ge_0|assumption]).
-change (pow2 (-8)) with (/ 256). lra.
+lra.
 Qed.
 End Lse.

@@ -5,8 +5,8 @@
    output. *)
 From Coq Require Import Reals Lra Lia Psatz ZArith List.
 From Flocq Require Import Core Binary.
-From Attest Require Import problem.row enclosure.float_ops enclosure.exp_isa enclosure.summation
-  softmax.pass_constants softmax.quotient softmax.radius softmax.weight softmax.score softmax.tier.
+From Attest Require Import problem.row enclosure.float_ops enclosure.exp_isa enclosure.log_isa enclosure.log_float
+  enclosure.summation softmax.pass_constants softmax.quotient softmax.radius softmax.weight softmax.score softmax.tier softmax.lse.
 Import ListNotations.
 Open Scope R_scope.
 Notation rnd64 := (nearest (-1074) 53).
@@ -523,6 +523,38 @@ assert (Q : INR k * u64 <= pow2 30 * u64) by (apply Rmult_le_compat_r; [lra|exac
 rewrite <- bpow_plus in Q. eapply Rle_trans; [apply B|]. simpl bpow in *. lra.
 Qed.
 
+(* enclose_lse *)
+Definition lse_c (rho sum_error keys l x : R) : R :=
+  rnd64 ((1 + pow2 (-8)) * rnd64 (rnd64 (rnd64 (rnd64 (rho + sum_error) + rnd64 (keys * pow2 (-96))) +
+    rnd64 (pow2 (-51) * rnd64 (1 + l))) + rnd64 (u64 * x))).
+
+Lemma lse_enough keys rho se l x : 1 <= keys -> 0 <= rho -> 0 <= se -> 0 <= l -> 0 <= x ->
+  (1 + / 280) * (rho + se + keys * (3 * pow2 (-98)) + pow2 (-51) * (1 + l) + u64 * x) <= lse_c rho se keys l x.
+Proof.
+intros Hk Hr Hs Hl Hx. assert (U := u64_size). assert (N := eta_size). unfold lse_c.
+set (c8 := 1 + pow2 (-8)). assert (C8 : 0 <= c8 <= 2) by (unfold c8; simpl; lra).
+assert (P51 : 0 <= pow2 (-51) <= 1) by (split; [apply bpow_ge_0|simpl; lra]).
+assert (A1 := low_one (rho + se) ltac:(lra)).
+assert (A2 := low_one (keys * pow2 (-96)) ltac:(nonneg)).
+assert (A3 := low_prod (pow2 (-51)) 1 _ _ _ _ 2 (low_one (1 + l) ltac:(lra)) P51 ltac:(lra)).
+assert (A4 := low_one (u64 * x) ltac:(nonneg)).
+assert (S := low_sum _ _ _ _ _ _ _ _ 4 (low_sum _ _ _ _ _ _ _ _ 3 (low_sum _ _ _ _ _ _ _ _ 2 A1 A2 ltac:(lra) ltac:(lra))
+  A3 ltac:(lra) ltac:(lra)) A4 ltac:(lra) ltac:(lra)).
+assert (F := low_end _ _ _ _ (low_prod c8 2 _ _ _ _ 5 S C8 ltac:(lra))). clear A1 A2 A3 A4 S.
+eapply Rle_trans; [|exact F]. clear F.
+assert (E96 : pow2 (-96) = 4 * pow2 (-98)) by (change 4 with (pow2 2); rewrite <- bpow_plus; reflexivity).
+assert (PK : 0 <= keys * pow2 (-98)) by nonneg.
+assert (B : 100 * eta <= / 1000000 * pow2 (-51)).
+{ apply Rle_trans with (pow2 7 * eta); [apply Rmult_le_compat_r; [lra|simpl; lra]|]. rewrite <- bpow_plus.
+  apply Rle_trans with (pow2 (-20 + -51)); [apply bpow_le; lia|]. rewrite bpow_plus.
+  apply Rmult_le_compat_r; [lra|simpl; lra]. }
+assert (PL : 0 <= pow2 (-51) * l) by (apply Rmult_le_pos; lra).
+assert (PX : 0 <= u64 * x) by nonneg.
+rewrite E96. unfold c8. change (pow2 (-8)) with (/ 256). change (pow2 (-46)) with (/ 70368744177664).
+replace (keys * (3 * pow2 (-98))) with (3 * (keys * pow2 (-98))) by ring.
+replace (keys * (4 * pow2 (-98))) with (4 * (keys * pow2 (-98))) by ring. lra.
+Qed.
+
 Section Row.
 (* The visible keys j < n, and the sink (value 0): exact and computed score s, sh; shift m in force when
    the key was summed, argument y and value e of its exponential, moves l of the shift afterwards, v. *)
@@ -567,16 +599,20 @@ Hypothesis shallow : INR (S (depth out)) <= pow2 30 /\ INR (S (depth total)) <= 
   forall j, (j < n)%nat -> INR (S (kO j)) <= pow2 30 /\ INR (S (kW j)) <= pow2 30.
 Hypothesis few : INR (d + 3) <= pow2 30 /\ INR (blocks + 60) <= pow2 30 /\ INR (summation.ops out) <= pow2 70 /\ INR (summation.ops total) <= pow2 70.
 
-(** theorem: softmax_radius — the double tier of softmax from queries and keys to the output: scores with scale, bias, slope and temperature, a sink, exponentials, moves of the shift, sums by any trees, products fused or not, and one division, as computed in float64, lie within the radius of the exact output, as softmax_radius evaluates it in float64. used by: src/softmax/enclose.c, src/softmax/room.c *)
-Theorem softmax_radius : let x' := rnd64 (fl rnd64 rnd64 out / fl rnd64 rnd64 total) in
-  Rabs (x' - mean n (fun j => exp (s j)) v) <=
-    radius_c rho (gamma_c (bO + 10)) (gamma_c (bW + 10)) V (Rabs x') (tail_c keys V).
+(* What tier.v and the sums need. *)
+Lemma premises : 1 <= INR n /\ 0 <= error /\ 0 <= rho /\
+  (forall j, (j < n)%nat -> Rabs (sh j - s j) <= error * (1 + pow2 (-30)) + pow2 (-62)) /\
+  (forall j, (j < n)%nat -> is_exp (rnd64 (sh j - m j)) (e j)) /\
+  (forall j, (j < n)%nat -> moves (l j) /\ m j + distance (l j) = M) /\
+  (0 <= error * (1 + pow2 (-30)) /\ least_rho (error * (1 + pow2 (-30))) rescaled <= rho <= pow2 (-16)) /\
+  (INR (bO + 10) * u64 * (1 + pow2 (-21)) <= gamma_c (bO + 10) <= pow2 (-22)) /\
+  (INR (bW + 10) * u64 * (1 + pow2 (-21)) <= gamma_c (bW + 10) <= pow2 (-22)) /\
+  0 <= gamma_c (bO + 10) /\ 0 <= gamma_c (bW + 10).
 Proof.
-intros x'. destruct norms as [N1 [N2 N3]]. destruct parameters as [P1 [P2 [P3 [P4 [P5 P6]]]]].
+destruct norms as [N1 [N2 N3]]. destruct parameters as [P1 [P2 [P3 [P4 [P5 P6]]]]].
 destruct from_above as [F1 [F2 [F3 [F4 [F5 [F6 F7]]]]]]. destruct few as [W0 [W1 [W2 W3]]].
 destruct first as [j0 [J0 J1]]. assert (U := u64_size).
 assert (n_pos : 1 <= INR n) by (change 1 with (INR 1); apply le_INR; lia).
-assert (PV : 0 <= V) by (eapply Rle_trans; [apply Rabs_pos|apply (values j0 J0)]).
 assert (short : INR (d + 3) * u64 <= pow2 (-22)).
 { apply Rle_trans with (pow2 30 * u64); [apply Rmult_le_compat_r; lra|]. rewrite <- bpow_plus. apply bpow_le. lia. }
 assert (PE : 0 <= error) by (apply (error_enough d c ch ec i ih ei cap extras tempered has_sink qn kn products
@@ -590,6 +626,31 @@ assert (SW : (bW + 10 <= blocks + 60)%nat) by (unfold bW, PASS_LANES, PASS_KEYS;
 assert (GO := gamma_c_bounds (bO + 10) ltac:(lia)). assert (GW := gamma_c_bounds (bW + 10) ltac:(lia)).
 assert (HO := gamma_small (bO + 10) ltac:(lia) ltac:(eapply Rle_trans; [apply le_INR, SO|exact W1])).
 assert (HW := gamma_small (bW + 10) ltac:(lia) ltac:(eapply Rle_trans; [apply le_INR, SW|exact W1])).
+split; [exact n_pos|]. split; [exact PE|]. split; [exact PR|]. split; [|split; [|split; [|split; [|split; [|split; [|split]]]]]].
+- intros j Hj. eapply (score_enough d c ch ec i ih ei cap extras tempered has_sink qn kn products
+    scale_part extra size inverse reach temper_part sink); try eassumption; try apply P5.
+  apply scores, Hj.
+- intros j Hj. destruct (exponentials j Hj) as [x [X1 [X2 X3]]]. rewrite X3, <- X2. apply vd_exp_is_exp; [exact X1|].
+  rewrite X2. pose proof (below j Hj). lra.
+- intros j Hj. destruct (shifts j Hj) as [S1 S2]. split; [|symmetry; exact S1]. apply Forall_forall.
+  intros p Hp. destruct (S2 p Hp) as [S3 [x [X1 [X2 X3]]]]. split; [exact S3|]. rewrite X3, <- X2.
+  apply vd_exp_is_exp; [exact X1|]. rewrite X2.
+  apply Rle_trans with 0; [|lra]. apply round_le_generic; [apply FLT_exp_valid; reflexivity|apply valid_rnd_N|apply generic_format_0|lra].
+- split; [|split; [exact LR|exact usable]]. apply Rmult_le_pos; [exact PE|simpl; lra].
+- split; [apply GO|apply HO].
+- split; [apply GW|apply HW].
+- apply HO.
+- apply HW.
+Qed.
+
+(** theorem: softmax_radius — the double tier of softmax from queries and keys to the output: scores with scale, bias, slope and temperature, a sink, exponentials, moves of the shift, sums by any trees, products fused or not, and one division, as computed in float64, lie within the radius of the exact output, as softmax_radius evaluates it in float64. used by: src/softmax/enclose.c, src/softmax/room.c *)
+Theorem softmax_radius : let x' := rnd64 (fl rnd64 rnd64 out / fl rnd64 rnd64 total) in
+  Rabs (x' - mean n (fun j => exp (s j)) v) <=
+    radius_c rho (gamma_c (bO + 10)) (gamma_c (bW + 10)) V (Rabs x') (tail_c keys V).
+Proof.
+intros x'. destruct premises as [n_pos [PE [PR [Q1 [Q2 [Q3 [Q4 [Q5 [Q6 [Q7 Q8]]]]]]]]]].
+destruct few as [_ [_ [W2 W3]]]. destruct first as [j0 [J0 J1]].
+assert (PV : 0 <= V) by (eapply Rle_trans; [apply Rabs_pos|apply (values j0 J0)]).
 assert (B22 : pow2 (-22) <= / 2) by (simpl; lra).
 assert (small16 : pow2 (-16) <= 1) by (simpl; lra).
 assert (A : mean n (fun j => exp (s j)) (fun j => Rabs (v j)) <= V).
@@ -599,24 +660,60 @@ assert (R' : Rabs (x' - mean n (fun j => exp (s j)) v) <=
   radius (INR n) rho (gamma_c (bO + 10)) (gamma_c (bW + 10)) V (Rabs x') V).
 { refine (row_radius n s sh m e v l M (error * (1 + pow2 (-30))) rho V V _ _ rescaled out total
     _ _ _ _ _ _ _ _ kO kW bO bW _ _ _ _ _ _ _ _ _ _ _); try assumption.
-  - intros j Hj. eapply (score_enough d c ch ec i ih ei cap extras tempered has_sink qn kn products
-      scale_part extra size inverse reach temper_part sink); try eassumption; try apply P5.
-    apply scores, Hj.
-  - intros j Hj. destruct (exponentials j Hj) as [x [X1 [X2 X3]]]. rewrite X3, <- X2. apply vd_exp_is_exp; [exact X1|].
-    rewrite X2. pose proof (below j Hj). lra.
-  - intros j Hj. destruct (shifts j Hj) as [S1 S2]. split; [|symmetry; exact S1]. apply Forall_forall.
-    intros p Hp. destruct (S2 p Hp) as [S3 [x [X1 [X2 X3]]]]. split; [exact S3|]. rewrite X3, <- X2.
-    apply vd_exp_is_exp; [exact X1|]. rewrite X2.
-    apply Rle_trans with 0; [|lra]. apply round_le_generic; [apply FLT_exp_valid; reflexivity|apply valid_rnd_N|apply generic_format_0|lra].
-  - split; [|split; [exact LR|exact usable]]. apply Rmult_le_pos; [exact PE|simpl; lra].
   - intros j Hj. apply (depths j Hj).
   - intros j Hj. apply (depths j Hj).
-  - split; [apply GO|apply HO].
-  - split; [apply GW|apply HW].
   - lra. }
 eapply Rle_trans; [exact R'|]. eapply Rle_trans; [|apply radius_enough; try assumption; try apply Rabs_pos; lra].
 unfold radius. apply Rplus_le_compat_l, Rplus_le_compat.
 - apply Rmult_le_compat_r; [exact PV|]. apply Rmult_le_compat_r; [assert (B := bpow_ge_0 radix2 (-98)); lra|lra].
 - apply Rmult_le_compat_r; [apply bpow_ge_0|lra].
+Qed.
+
+(* The same row's log-sum-exp: L is the logarithm of the normaliser, x the float that holds this. *)
+Variables (W : binary_float 53 1024).
+Hypothesis normaliser : is_finite 53 1024 W = true /\ B2R 53 1024 W = fl rnd64 rnd64 total.
+Let L := B2R 53 1024 (vd_log float64 W).
+
+(** theorem: softmax_lse — the double tier's log-sum-exp (base e) under the same hypotheses: the shift plus the logarithm of the normaliser lies within the radius of the exact one, as enclose_lse evaluates it in float64. used by: src/softmax/enclose.c *)
+Theorem softmax_lse : let x' := rnd64 (M + L) in
+  Rabs (x' - ln (sum n (fun j => exp (s j)))) <= lse_c rho (gamma_c (bW + 10)) keys (Rabs L) (Rabs x').
+Proof.
+intros x'. destruct premises as [n_pos [PE [PR [Q1 [Q2 [Q3 [Q4 [Q5 [Q6 [Q7 Q8]]]]]]]]]].
+destruct few as [_ [_ [W2 W3]]]. destruct normaliser as [FW EW].
+set (w := fun j => exp (s j - M)).
+assert (NB : Rabs (fl rnd64 rnd64 total - sum n w) <=
+  (rho + gamma_c (bW + 10) * (1 + rho)) * sum n w + 5 / 4 * (INR n * pow2 (-98))).
+{ eapply (row_normaliser n s sh m e l M (error * (1 + pow2 (-30))) rho (gamma_c (bW + 10)) rescaled total); try eassumption;
+    try (intros j Hj; apply (depths j Hj)).
+  destruct shallow as [_ [D2 D3]]. exact (conj D2 (conj D2 (fun j Hj => conj (proj2 (D3 j Hj)) (proj2 (D3 j Hj))))). }
+assert (WL : 1 - pow2 (-10) <= sum n w).
+{ eapply (W_large n s sh l M (error * (1 + pow2 (-30))) rho rescaled); eassumption. }
+destruct counted_keys as [K1 K2].
+assert (P98 : 0 < pow2 (-98)) by apply bpow_gt_0.
+assert (KK : keys * pow2 (-98) <= pow2 (-38)).
+{ replace (pow2 (-38)) with (pow2 60 * pow2 (-98)) by (rewrite <- bpow_plus; reflexivity). apply Rmult_le_compat_r; lra. }
+assert (KN : INR n * pow2 (-98) <= keys * pow2 (-98)) by (apply Rmult_le_compat_r; lra).
+assert (KP : 0 <= keys * pow2 (-98)) by (apply Rmult_le_pos; lra).
+assert (P38 : pow2 (-38) <= / 1000000) by (simpl; lra).
+assert (P16 : pow2 (-16) <= / 60000) by (simpl; lra). assert (P22 : pow2 (-22) <= / 4000000) by (simpl; lra).
+assert (P10 : pow2 (-10) <= / 1000) by (simpl; lra).
+set (g := gamma_c (bW + 10)) in *. set (tails := keys * (3 * pow2 (-98))).
+assert (NB' : Rabs (fl rnd64 rnd64 total - sum n w) <= (rho + g * (1 + rho)) * sum n w + tails / 2) by (unfold tails; lra).
+assert (C : (rho + g * (1 + rho)) * sum n w <= / 100 * sum n w).
+{ apply Rmult_le_compat_r; [lra|]. assert (g * rho <= g * 1) by (apply Rmult_le_compat_l; lra). lra. }
+assert (WN : pow2 (-1022) <= B2R 53 1024 W).
+{ rewrite EW. apply Rle_trans with (/ 2); [apply Rle_trans with (pow2 (-1)); [apply bpow_le; lia|simpl; lra]|].
+  apply Rabs_le_inv in NB'. unfold tails in NB'. lra. }
+destruct (log64_error W FW WN) as [_ LE]. fold L in LE. rewrite EW in LE.
+assert (P16' : pow2 (-38) <= / 1000 * pow2 (-16)).
+{ apply Rle_trans with (pow2 (-22 + -16)); [apply bpow_le; lia|]. rewrite bpow_plus. apply Rmult_le_compat_r; [apply bpow_ge_0|lra]. }
+assert (R := lse_radius (sum n w) (fl rnd64 rnd64 total) M L rho g tails WL (conj PR (proj2 (proj2 Q4)))
+  (conj Q8 (proj2 Q6)) ltac:(unfold tails; split; nonneg; lra) NB' LE).
+assert (E : ln (sum n (fun j => exp (s j))) = M + ln (sum n w)).
+{ rewrite (sum_ext n (fun j => exp (s j)) (fun j => exp M * w j)).
+  - rewrite sum_scal, ln_mult, ln_exp; [reflexivity|apply exp_pos|lra].
+  - intros j _. unfold w. rewrite <- exp_plus. f_equal. ring. }
+rewrite E. eapply Rle_trans; [exact R|].
+apply (lse_enough keys rho g (Rabs L) (Rabs x')); try assumption; try apply Rabs_pos. lra.
 Qed.
 End Row.

@@ -109,6 +109,48 @@ rewrite (mean_ext n w (fun j => exp (- M) * exp (s j)) f).
 - intros j _. unfold w. rewrite <- exp_plus. f_equal. ring.
 Qed.
 
+Lemma W_large : 1 - pow2 (-10) <= sum n w.
+Proof.
+destruct first as [j [Hj HM]]. destruct usable as [HE HR]. pose proof rho_above_E.
+apply Rle_trans with (w j).
+- pose proof (scores j Hj) as Hs. rewrite HM in Hs. apply Rabs_le_inv in Hs.
+  pose proof (exp_above (s j - M)). unfold w. simpl bpow in *. lra.
+- apply sum_ge_term with (f := w); [intros; left; apply exp_pos|exact Hj].
+Qed.
+
+(* The normaliser, for the log-sum-exp. *)
+Lemma row_normaliser : Rabs (fl rnd64 rnd64 total - sum n w) <=
+  (rho + sum_error * (1 + rho)) * sum n w + 5 / 4 * (INR n * pow2 (-98)).
+Proof.
+assert (Hw : forall j, (j < n)%nat -> 0 <= w j) by (intros; left; apply exp_pos).
+assert (PR : 0 <= rho) by (destruct usable; pose proof rho_above_E; lra).
+assert (off : forall j, (j < n)%nat -> Rabs (w' j - w j) <= rho * w j + pow2 (-98)).
+{ intros j Hj. pose proof (bpow_gt_0 radix2 (-98)). destruct (weight_close j Hj) as [H1|[H1 H2]]; [lra|].
+  assert (0 <= rho * w j) by (apply Rmult_le_pos; [lra|apply Hw, Hj]). apply Rabs_le. lra. }
+assert (C : counted n w w' kW total sum_error).
+{ apply (is_counted kW total bW); [exact sum_depth|exact sum_counted|apply shallow|apply shallow]. }
+assert (H := tree_close n w w' total (fun _ => 1) 1 kW sum_error totals sum_ops C
+  ltac:(intros; cbv beta; rewrite Rabs_R1; lra)). cbv beta in H.
+rewrite (sum_ext n (fun j => w' j * 1) w') in H by (intros; ring).
+rewrite (sum_ext n (fun j => Rabs (w' j) * Rabs 1) (fun j => Rabs (w' j))) in H by (intros; rewrite Rabs_R1; ring).
+assert (Z := weights_size n w w' rho (pow2 (-98)) Hw off).
+assert (D : Rabs (sum n w' - sum n w) <= rho * sum n w + INR n * pow2 (-98)).
+{ rewrite <- sum_minus. eapply Rle_trans; [apply sum_abs|]. rewrite <- sum_scal, <- sum_const, <- sum_plus.
+  apply sum_le. exact off. }
+destruct first as [j0 [J0 _]].
+assert (N1 : 1 <= INR n) by (change 1 with (INR 1); apply le_INR; lia).
+assert (T : pow2 (-1004) <= pow2 (-20) * pow2 (-98)) by (rewrite <- bpow_plus; apply bpow_le; lia).
+assert (P98 : 0 < pow2 (-98)) by apply bpow_gt_0.
+assert (NP : 1 * pow2 (-98) <= INR n * pow2 (-98)) by (apply Rmult_le_compat_r; lra).
+destruct sum_counted as [_ G2]. assert (G0 : 0 <= sum_error) by apply C.
+apply (Rmult_le_compat_l sum_error) in Z; [|exact G0].
+assert (sum_error * (INR n * pow2 (-98)) <= pow2 (-22) * (INR n * pow2 (-98))) by (apply Rmult_le_compat_r; lra).
+replace (fl rnd64 rnd64 total - sum n w) with ((fl rnd64 rnd64 total - sum n w') + (sum n w' - sum n w)) by ring.
+eapply Rle_trans; [apply Rabs_triang|].
+set (t := INR n * pow2 (-98)) in *. rewrite Rmult_1_r in H. fold t in H.
+change (pow2 (-20)) with (/ 1048576) in *. change (pow2 (-22)) with (/ 4194304) in *. lra.
+Qed.
+
 (* With scores within E, exponentials and moves of the shift as computed, sums by any trees, products
    fused or not, and one division. *)
 Lemma row_radius : let x' := rnd64 (fl rnd64 rnd64 out / fl rnd64 rnd64 total) in
@@ -117,11 +159,7 @@ Proof.
 intros x'. rewrite w_is_shifted in a_large |- *. unfold x'.
 apply (quotient_radius n w w' v V rho out_error sum_error a out total kO kW); try assumption.
 - intros. left. apply exp_pos.
-- destruct first as [j [Hj HM]]. destruct usable as [HE HR]. pose proof rho_above_E.
-  apply Rle_trans with (w j).
-  + pose proof (scores j Hj) as Hs. rewrite HM in Hs. apply Rabs_le_inv in Hs.
-    pose proof (exp_above (s j - M)). unfold w. simpl bpow in *. lra.
-  + apply sum_ge_term with (f := w); [intros; left; apply exp_pos|exact Hj].
+- exact W_large.
 - exact weight_close.
 - destruct usable. split; [pose proof rho_above_E; lra|lra].
 - apply (is_counted kO out bO); [exact out_depth|exact out_counted|apply shallow|apply shallow].

@@ -11,6 +11,10 @@ static const theorem_link links[] = {
      * `theory`, are other analyses. */
     {"softmax", "softmax_radius", "out", "softcap backward theory", "subnormals=ieee",
      "softmax_radius"},
+    {"softmax", "softmax_radius", "lse", "softcap backward theory", "subnormals=ieee lse-base=e",
+     "softmax_lse"},
+    {"exp", "sweep_radius", NULL, NULL, NULL, "sweep_exp"},
+    {"gaussian", "sweep_radius", NULL, NULL, NULL, "sweep_exp"},
     {"taylor", "recurrence-is-truncated-kernel", NULL, NULL, NULL, "merges"},
     {"toeplitz", "decomposition-identity", NULL, NULL, NULL, "decomposition"},
     {"toeplitz", "decomposition-is-polynomial-kernel", NULL, NULL, NULL, "decomposition"},
@@ -91,6 +95,10 @@ char *theorem_output_basis(char basis[THEOREM_BASIS], const theorem_map *map, co
                            const certify_output *o) {
   const theorem_link *link = find(map, c->kernel, c->theorem, problem_output_names[o->output]);
   return print(basis, link && covers(link, c, o) ? link : NULL, c->theorem);
+}
+
+char *theorem_sweep_basis(char basis[THEOREM_BASIS], const theorem_map *map, const char *function) {
+  return print(basis, find(map, function, "sweep_radius", ""), "sweep_radius");
 }
 
 char *theorem_statement_basis(char basis[THEOREM_BASIS], const theorem_map *map,

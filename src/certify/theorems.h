@@ -6,14 +6,15 @@
 #include "../problem/statement.h"
 #include "certify.h"
 
-/* A row of the map. A verdict on an output rests on an error analysis ("softmax_radius") for a
- * kernel and an output; the theorem must cover the analysis as the C code follows it for them.
- * `without` names parameters and inputs of the problem, and measures of bounds, with which it does
- * not, "softcap bias backward"; `only` the values of parameters with which it does,
- * "temperature=1". A finding of a statement is covered when it is an instance of what the theorem
- * says. */
+/* A row of the map. A sweep of a function ("exp") rests on "sweep_radius", of which a theorem must
+ * cover the function's enclosure. A verdict on an output rests on an error analysis
+ * ("softmax_radius") for a kernel and an output; the theorem must cover the analysis as the C code
+ * follows it for them. `without` names parameters and inputs of the problem, and measures of
+ * bounds, with which it does not, "softcap bias backward"; `only` the values of parameters with
+ * which it does, "temperature=1". A finding of a statement is covered when it is an instance of
+ * what the theorem says. */
 typedef struct {
-  const char *kernel;
+  const char *kernel;         /* or the function that is swept */
   const char *of;             /* the error analysis, or the name of the statement */
   const char *part;           /* "out"; or what the facts of the finding begin with; NULL: any */
   const char *without, *only; /* of outputs; NULL: no condition */
@@ -31,6 +32,7 @@ enum { THEOREM_BASIS = 128 };
  * settled above the double tier, of which the theorems of outputs speak: derived. */
 char *theorem_output_basis(char basis[THEOREM_BASIS], const theorem_map *map, const certify_case *c,
                            const certify_output *o);
+char *theorem_sweep_basis(char basis[THEOREM_BASIS], const theorem_map *map, const char *function);
 char *theorem_statement_basis(char basis[THEOREM_BASIS], const theorem_map *map,
                               const statement_finding *finding);
 

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "../certify/sweep_order.h"
+#include "../certify/theorems.h"
 #include "report.h"
 
 static const char *const kinds[PEAK_COUNT] = {"ulp", "abs", "rel"};
@@ -53,7 +54,7 @@ static void print_errors(FILE *f, const sweep_result *r) {
 }
 
 void report_sweep_line(FILE *f, const sweep_result *r, const sweep_request *q) {
-  char text[48];
+  char text[48], basis[THEOREM_BASIS];
   print_name(f, r, q);
   if (r->failed || r->interrupted) {
     fprintf(f, " reason=%s", r->failed ? r->failure.reason : "interrupted");
@@ -73,7 +74,8 @@ void report_sweep_line(FILE *f, const sweep_result *r, const sweep_request *q) {
           (unsigned long long)r->total.misrounded, (unsigned long long)r->total.disorder,
           (unsigned long long)r->total.wrong_sign);
   print_range(f, q);
-  fprintf(f, " scope=%s basis=derived(sweep_radius)\n", scope(text, q));
+  fprintf(f, " scope=%s basis=%s\n", scope(text, q),
+          theorem_sweep_basis(basis, &certify_theorems, sweep_reference_name(&q->function)));
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "../certify/sweep_order.h"
+#include "../certify/theorems.h"
 #include "../tensor/isa.h"
 #include "report.h"
 #include "sweep.h"
@@ -113,13 +114,15 @@ static json_t *function_of(const sweep_request *q) {
 }
 
 static json_t *document_of(const sweep_result *r, const sweep_request *q) {
+  char basis[THEOREM_BASIS];
+  theorem_sweep_basis(basis, &certify_theorems, sweep_reference_name(&q->function));
   json_t *sha = q->library_sha256 ? json_string(q->library_sha256) : json_null();
   json_t *d =
       json_pack("{s:s, s:o, s:s, s:o, s:s, s:o, s:o, s:s, s:o, s:s}", "schema", "attest-sweep/1",
                 "function", function_of(q), "subject", sweep_subject_name(q), "library_sha256", sha,
                 "verdict", report_verdict_name(r->verdict), "first",
                 bits_of(sweep_bits_of_key(q->first)), "last", bits_of(sweep_bits_of_key(q->last)),
-                "basis", "derived(sweep_radius)", "elements", count_of(r->planned), "scope",
+                "basis", basis, "elements", count_of(r->planned), "scope",
                 q->shards > 1                            ? "shard"
                 : q->first == 0 && q->last == UINT32_MAX ? "all-inputs"
                                                          : "range");

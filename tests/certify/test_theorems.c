@@ -142,17 +142,19 @@ START_TEST(the_map_proves_softmax_where_its_theorem_covers_the_case) {
   static const struct {
     const char *param, *text, *input;
     int measure, output;
-    const char *word;
+    const char *basis;
   } cases[] = {
-      {"scale", "1/7", "q", MEASURE_ROW, OUTPUT_OUT, "proved"},
-      {"temperature", "2.5", "bias", MEASURE_ULP, OUTPUT_OUT, "proved"},
-      {"causal", "top-left", "sinks", MEASURE_ABS, OUTPUT_OUT, "proved"},
-      {"subnormals", "ieee", "mask", MEASURE_REL, OUTPUT_OUT, "proved"},
-      {"subnormals", "flush", "q", MEASURE_REL, OUTPUT_OUT, "derived"},
-      {"softcap", "30", "q", MEASURE_ROW, OUTPUT_OUT, "derived"},
-      {"scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_OUT, "derived"},
-      {"scale", "1/7", "q", MEASURE_THEORY, OUTPUT_OUT, "derived"},
-      {"scale", "1/7", "q", MEASURE_ROW, OUTPUT_LSE, "derived"},
+      {"scale", "1/7", "q", MEASURE_ROW, OUTPUT_OUT, "proved(softmax_radius)"},
+      {"temperature", "2.5", "bias", MEASURE_ULP, OUTPUT_OUT, "proved(softmax_radius)"},
+      {"causal", "top-left", "sinks", MEASURE_ABS, OUTPUT_OUT, "proved(softmax_radius)"},
+      {"subnormals", "ieee", "mask", MEASURE_REL, OUTPUT_OUT, "proved(softmax_radius)"},
+      {"subnormals", "flush", "q", MEASURE_REL, OUTPUT_OUT, "derived(softmax_radius)"},
+      {"softcap", "30", "q", MEASURE_ROW, OUTPUT_OUT, "derived(softmax_radius)"},
+      {"scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_OUT, "derived(softmax_radius)"},
+      {"scale", "1/7", "q", MEASURE_THEORY, OUTPUT_OUT, "derived(softmax_radius)"},
+      {"lse-base", "e", "sinks", MEASURE_ABS, OUTPUT_LSE, "proved(softmax_lse)"},
+      {"lse-base", "2", "q", MEASURE_ABS, OUTPUT_LSE, "derived(softmax_radius)"},
+      {"scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_LSE, "derived(softmax_radius)"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char kernel[] = "softmax", analysis[] = "softmax_radius", param[16], text[16], input[16];
@@ -172,8 +174,19 @@ START_TEST(the_map_proves_softmax_where_its_theorem_covers_the_case) {
     certify_output o = {
         .output = cases[i].output, .dtype = ATTEST_FLOAT32, .bounds = bounds, .bound_count = 1};
     theorem_output_basis(basis, &certify_theorems, &c, &o);
-    assert_basis(basis, cases[i].word, "softmax_radius");
+    ck_assert_str_eq(basis, cases[i].basis);
   }
+}
+END_TEST
+
+START_TEST(a_sweep_is_proved_where_its_enclosure_is) {
+  const theorem_link link = {"exp", "sweep_radius", NULL, NULL, NULL, "a_theorem"};
+  const theorem_map map = {&link, 1}, none = {&link, 0};
+  char basis[THEOREM_BASIS];
+  assert_basis(theorem_sweep_basis(basis, &map, "exp"), "proved", "a_theorem");
+  assert_basis(theorem_sweep_basis(basis, &none, "exp"), "derived", "sweep_radius");
+  assert_basis(theorem_sweep_basis(basis, &certify_theorems, "exp"), "proved", "sweep_exp");
+  assert_basis(theorem_sweep_basis(basis, &certify_theorems, "expm1"), "derived", "sweep_radius");
 }
 END_TEST
 
@@ -184,5 +197,6 @@ void test_theorems(Suite *suite) {
   tcase_add_test(t, a_statement_without_its_theorem_falls_to_derived);
   tcase_add_test(t, an_output_is_proved_only_where_the_theorem_covers_it);
   tcase_add_test(t, the_map_proves_softmax_where_its_theorem_covers_the_case);
+  tcase_add_test(t, a_sweep_is_proved_where_its_enclosure_is);
   suite_add_tcase(suite, t);
 }
