@@ -4,6 +4,7 @@
 From Coq Require Import ZArith Reals Lra Lia.
 From Flocq Require Import Core Binary.
 From Gappa Require Import Gappa_tactic.
+From Attest Require enclosure.summation.
 From Attest Require Import enclosure.float_ops enclosure.exp_constants enclosure.log_constants enclosure.log_isa
   enclosure.exp_method enclosure.exp_reduction enclosure.exp_float enclosure.log_method.
 Open Scope R_scope.
@@ -104,7 +105,7 @@ change (@fraction real64 v root) with (v * bpow radix2 (- binade v root)) in Hf,
 set (k := binade v root) in *. set (f := v * bpow radix2 (- k)) in *.
 assert (Ev : v = f * bpow radix2 k).
 { unfold f. rewrite Rmult_assoc, <- bpow_plus. replace (- k + k)%Z with 0%Z by ring. simpl. ring. }
-assert (Ha : log_range f) by (unfold root in Bf; log_numbers; simpl in *; lra).
+assert (Ha : log_range f) by (clear - Bf; clearbody f; unfold root in Bf; log_numbers; simpl in *; lra).
 assert (Pf : 7/10 <= f <= 3/2) by (simpl in Ha; lra).
 assert (Ff : f64 f) by exact (stands_format 52 11 eq_refl eq_refl eq_refl nan64 _ f Hf).
 assert (Uv : v < bpow radix2 1024).
