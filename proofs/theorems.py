@@ -8,7 +8,7 @@
   theorems.py axioms FILE  fails unless FILE, its output, names axioms of proofs/axioms only
   theorems.py table        theorem, statement, file, and what in C relies on it
   theorems.py names        the names, one a line
-  theorems.py files        the files of src/ that theorems speak of, one a line
+  theorems.py files        the files of src/ that theorems speak of or are generated from, one a line
 
 Every `Theorem` is preceded by a comment of this form, and nothing else is called Theorem:
 
@@ -95,7 +95,9 @@ def theorems():
 
 
 def files_of_c():
-    return sorted({file for t in theorems() for file in re.findall(r"\bsrc/[\w/.]+\w", t[2])})
+    texts = [t[2] for t in theorems()]
+    texts += [path.read_text() for pattern in ("*/*.gen", "*/*.c") for path in root.glob(pattern)]
+    return sorted({file for text in texts for file in re.findall(r"\bsrc/[\w/.]+\w", text)})
 
 
 def audit(folder):
