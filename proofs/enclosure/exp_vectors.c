@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Inputs and outputs of the compiled exponentials and the logarithm, as bit patterns, one kernel a
- * name: exp32 X Y The kernels are compiled into this program for the instruction set ATTEST_ISA. */
+ * name: "exp32 X Y". The kernels, vectors of src/tensor/isa.h, are compiled into this program for
+ * the instruction set ATTEST_ISA. */
 #include <stdio.h>
 
 #include "../../src/enclosure/exp_array_isa.c"
