@@ -135,6 +135,8 @@ def multiply():
     status, out, err, document = plan(open(path("plan.yaml")).read(), "--case", seen[5])
     expect("--case runs one", status == 0 and names(out) == [seen[5]], out + err)
     expect("... which the replay names", replay == seen[0], replay)
+    status, out, err, _ = plan(open(path("plan.yaml")).read(), "--case", seen[5], "--quiet")
+    expect("--quiet is silent", status == 0 and out == err == "", out + err)
     status, out, err, _ = plan(open(path("plan.yaml")).read(), "--case", "other")
     expect("... and complains of a name that is not there", status == 2 and "other" in err, err)
     status, out, err, _ = plan(HEAD.replace("attest: 1", "attest: 1\nconvention: flash-attn") + """
