@@ -211,7 +211,8 @@ $(MUTANTS)/mutants.o: $(MUTANT_OBJECTS) $(call obj,$(MUTANTS_MAIN)) $(BUILD)/obj
 	$(call quiet,LINK,$@)ld -r -o $@.all $(filter %.o,$^) && \
 	  objcopy --keep-global-symbol=certify_mutants --strip-debug $@.all $@ && rm $@.all
 
-$(BUILD)/attest: $(call obj,$(CMD_SOURCES)) $(MUTANTS)/mutants.o $(BUILD)/libattest.a
+MUTANTS_OBJECT = $(MUTANTS)/mutants.o
+$(BUILD)/attest: $(call obj,$(CMD_SOURCES)) $(MUTANTS_OBJECT) $(BUILD)/libattest.a
 	$(call quiet,LINK,$@)$(LINK) $(LDLIBS)
 
 test_name = $(patsubst test_%,%,$(basename $(notdir $(1))))
@@ -288,10 +289,12 @@ faults: $(BUILD)/attest ## kill -9 at 100 random moments of certify, sweep and w
 oracles: $(BUILD)/run-tests ## Arb, MPFR, rationals, double-double and double on the same rows; radii attacked by search
 	@tests/audit/oracles $(BUILD)/run-tests $(ELEMENTS)
 
-# The thread sanitizer and OpenMP get on in clang, with Archer.
+# The thread sanitizer and OpenMP get on in clang, with Archer. Mutants share the parallel regions of
+# the rest, so they are left out.
 THREADS = build-threads
 threads: ## every parallel region under the thread sanitizer
-	@$(MAKE) --no-print-directory CC=clang BUILD=$(THREADS) CFLAGS='-O1 -g' SAN_CFLAGS=-fsanitize=thread $(THREADS)/attest
+	@$(MAKE) --no-print-directory CC=clang BUILD=$(THREADS) CFLAGS='-O1 -g' SAN_CFLAGS=-fsanitize=thread \
+	  isa_baseline=-O1 isa_avx2='-O1 -mavx2 -mfma -mf16c' MUTANTS_OBJECT=$(THREADS)/tests/audit/no_mutants.o $(THREADS)/attest
 	@tests/audit/threads $(THREADS)/attest
 
 sanitizers: ## the unit tests under the address and undefined-behaviour sanitizers

@@ -29,7 +29,7 @@ def examine(document, out, junit):
               for s in document["statements"] if s["basis"].startswith("proved(")}
     expect("findings that a theorem covers name it", {k[1:]: b[7:-1] for k, b in proved.items()} == {
         ("recurrence-is-truncated-kernel",): "merges", ("decomposition-identity",): "decomposition",
-        ("decomposition-is-polynomial-kernel",): "decomposition", ("hadamard-closure",): "hadamard_closure",
+        ("decomposition-is-polynomial-kernel",): "decomposition", ("hadamard-closure",): "hadamard_closure", ("rotary-scores",): "rotary_scores",
         ("kernel-regression",): "entmax_is_kernel_regression", ("bandwidth-range",): "bandwidth_range",
         ("gaussian-softmax",): "gaussian_is_softmax", ("nearest-keys",): "topk_is_a_ball",
         ("epanechnikov-family", "normrelu-at-fixed-bandwidth"): "normrelu_is_epanechnikov",
