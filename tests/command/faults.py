@@ -137,12 +137,16 @@ WINDOW = 2.5  # seconds of work that a sweep may lose: a transaction takes one, 
 
 
 def blocks(ledger):
-    """The number of blocks on disk."""
-    try:
-        with sqlite3.connect(f"file:{ledger}?mode=ro", uri=True) as db:
-            return db.execute("SELECT count(*) FROM block").fetchone()[0]
-    except sqlite3.OperationalError:  # killed before there was one
+    """The number of blocks on disk, once SQLite has taken back the transaction that a kill cut off."""
+    if not os.path.exists(ledger):
         return 0
+    db = sqlite3.connect(ledger)
+    try:
+        if not db.execute("SELECT count(*) FROM sqlite_master WHERE name = 'block'").fetchone()[0]:
+            return 0  # killed before there was one
+        return db.execute("SELECT count(*) FROM block").fetchone()[0]
+    finally:
+        db.close()
 
 
 def killed_while_sweeping():
