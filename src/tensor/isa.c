@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 #include "isa.h"
 
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
@@ -22,14 +23,14 @@ static isa_level isa_detect(void) {
 
 /* Racing first calls compute the same value. */
 isa_level isa_chosen(void) {
-  static volatile int chosen = -1;
-  int level = chosen;
+  static atomic_int chosen = -1;
+  int level = atomic_load_explicit(&chosen, memory_order_relaxed);
   if (level >= 0) return (isa_level)level;
   level = (int)isa_detect();
   const char *wish = getenv("ATTEST_ISA");
   for (int i = 0; wish && i < level; i++)
     if (strcmp(wish, isa_name((isa_level)i)) == 0) level = i;
-  chosen = level;
+  atomic_store_explicit(&chosen, level, memory_order_relaxed);
   return (isa_level)level;
 }
 

@@ -140,10 +140,18 @@ static void exponentials(sums *s) {
   }
 }
 
-/* Weights of keys beyond the k largest scores become 0. */
-static void keep_largest(sums *s) {
+/* Saturated caps differ by less than any precision here tells. */
+static int is_clear(sums *s, int64_t i, int64_t j) {
+  if (!s->row->problem->values.has_softcap) return 1;
+  mpfr_sub(s->t, s->score[i], s->score[j], MPFR_RNDN);
+  return !mpfr_zero_p(s->t) && mpfr_get_exp(s->t) > -SAFE;
+}
+
+/* Weights of keys beyond the k largest scores become 0; 0 where these are not clear. */
+static int keep_largest(sums *s) {
   const problem_values *values = &s->row->problem->values;
   int64_t n = s->row->count;
+  int clear = 1;
   for (int64_t i = 0; i < n; i++) {
     int64_t before = 0;
     for (int64_t j = 0; j < n; j++) {
@@ -152,6 +160,10 @@ static void keep_largest(sums *s) {
     }
     if (before >= values->topk) mpfr_set_zero(s->weight[i], 1);
   }
+  for (int64_t i = 0; i < n; i++)
+    for (int64_t j = 0; j < n; j++)
+      if (!mpfr_zero_p(s->weight[i]) && mpfr_zero_p(s->weight[j])) clear &= is_clear(s, i, j);
+  return clear;
 }
 
 /* [1 - distance/h^2]_+^power, or 1 within the bandwidth for power 0. */
@@ -331,7 +343,8 @@ static void gaussian(sums *s) {
   exponentials(s);
 }
 
-static void weigh(sums *s) {
+/* 0 where the weights are not clear. */
+static int weigh(sums *s) {
   const char *kernel = s->row->problem->kernel->name;
   static const char *const powers[] = {"uniform", "epanechnikov", "biweight", "triweight"};
   for (unsigned long power = 0; power < 4; power++)
@@ -349,7 +362,7 @@ static void weigh(sums *s) {
   if (!strcmp(kernel, "topk-uniform"))
     for (int64_t i = 0; i < s->row->count; i++)
       mpfr_set_ui(s->weight[i], 1, MPFR_RNDN);
-  if (!strncmp(kernel, "topk", 4)) keep_largest(s);
+  return strncmp(kernel, "topk", 4) != 0 || keep_largest(s);
 }
 
 /* ---- the row ---- */
@@ -438,8 +451,7 @@ int oracle_mpfr(arb_ptr x, const oracle_row *row) {
     mpfr_init2(s.score[i], BITS);
   for (int64_t i = 0; i < row->count; i++)
     (is_distance ? distance_of : score_of)(s.score[i], &s, row->key[i]);
-  weigh(&s);
-  int answered = divide(x, &s);
+  int answered = weigh(&s) && divide(x, &s);
   for (int64_t i = 0; i < 2 * row->count; i++)
     mpfr_clear(s.score[i]);
   free(s.score);
