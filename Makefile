@@ -289,10 +289,10 @@ faults: $(BUILD)/attest ## kill -9 at 100 random moments of certify, sweep and w
 oracles: $(BUILD)/run-tests ## Arb, MPFR, rationals, double-double and double on the same rows; radii attacked by search
 	@tests/audit/oracles $(BUILD)/run-tests $(ELEMENTS)
 
-# The thread sanitizer and OpenMP get on in clang, with Archer. Mutants share the parallel regions of
-# the rest, so they are left out.
+# The thread sanitizer and OpenMP get on in clang, with Archer. Mutants have the parallel regions of
+# what they are made of, so they are left out, and selftest with them.
 THREADS = build-threads
-threads: ## every parallel region under the thread sanitizer
+threads: ## the parallel regions (but for those of selftest) under the thread sanitizer
 	@$(MAKE) --no-print-directory CC=clang BUILD=$(THREADS) CFLAGS='-O1 -g' SAN_CFLAGS=-fsanitize=thread \
 	  isa_baseline=-O1 isa_avx2='-O1 -mavx2 -mfma -mf16c' MUTANTS_OBJECT=$(THREADS)/tests/audit/no_mutants.o $(THREADS)/attest
 	@tests/audit/threads $(THREADS)/attest
