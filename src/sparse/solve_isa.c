@@ -373,7 +373,7 @@ static double rest_beyond_edge(solver *s) {
   find_edge(&edge, &next, s);
   for (int64_t j = 0; j < s->keys; j++)
     s->gap[j] = s->gap[j] - edge;
-  double rest = next - edge, t = first_lane(vd_power(vd_set1(rest), r));
+  double most = next - edge, rest = most, t = first_lane(vd_power(vd_set1(rest), r));
   for (int step = 0; step < 100; step++) {
     power_sums m = sums_at(s, rest);
     double fall = (m.m[0] - 1) * t / (m.m[1] * rest);
@@ -381,7 +381,7 @@ static double rest_beyond_edge(solver *s) {
     t = fall < t ? t - fall : t / 2; /* a rounded slope may have led below the root */
     double less = first_lane(vd_power(vd_set1(t), 1 / r));
     if (!(less > 0x1p-1000)) break;
-    rest = less;
+    rest = fmin(less, most); /* a step beyond it by rounding would give the next key weight */
     if (fabs(fall) <= t * (s->lean ? 0x1p-20 : 0x1p-30)) break; /* the next would be its square */
   }
   return rest;

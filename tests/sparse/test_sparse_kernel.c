@@ -193,6 +193,36 @@ START_TEST(steps_give_the_same_bits_on_every_instruction_set) {
 }
 END_TEST
 
+/* One key leads by 1, the least at which it takes all: exactly the threshold of every alpha. For r
+ * < 1 a threshold rounded up gives the others weights of a power of that rounding. */
+START_TEST(keys_at_the_threshold_have_no_weight) {
+  static const double power[] = {0.1, 1.0 / 9, 0.15, 0.25, 1.0 / 3, 0.4, 0.5, 0.7, 0.9};
+  for (size_t p = 0; p < sizeof power / sizeof *power; p++)
+    for (int keys = 2; keys <= 6; keys++)
+      for (int is_double = 0; is_double < 2; is_double++) {
+        double gap[16], w[16] = {0}, scratch[16], most = 0, sum = 0;
+        int64_t key[16], left = keys, leader = -1;
+        for (int j = 0; j < 16; j++) {
+          gap[j] = j == 1 ? 0 : j < keys ? 1 : 2;
+          key[j] = j;
+        }
+        ISA_DISPATCH(sparse_solve_gaps)
+        (w, scratch, gap, key, &left, power[p], 0, is_double);
+        for (int64_t j = 0; j < left; j++) {
+          if (key[j] == 1)
+            leader = j;
+          else
+            most = fmax(most, w[j]);
+          sum += w[j];
+        }
+        ck_assert(leader >= 0);
+        ck_assert_msg(most == 0 && fabs(w[leader] - 1) <= 0x1p-30 && fabs(sum - 1) <= 0x1p-30,
+                      "r = %g, %d keys, double %d: %g and %.17g", power[p], keys, is_double, most,
+                      w[leader]);
+      }
+}
+END_TEST
+
 START_TEST(float64_kernel_is_certified_on_random_rows) {
   uint64_t seed = tests_seed() * 577 + (uint64_t)_i;
   double worst = 0;
@@ -218,5 +248,6 @@ void test_sparse_kernel(Suite *suite) {
   tcase_add_loop_test(tc, kernel_is_certified_on_random_rows, 0, SPARSE_KERNELS);
   tcase_add_loop_test(tc, float64_kernel_is_certified_on_random_rows, 0, SPARSE_KERNELS);
   tcase_add_test(tc, steps_give_the_same_bits_on_every_instruction_set);
+  tcase_add_test(tc, keys_at_the_threshold_have_no_weight);
   suite_add_tcase(suite, tc);
 }
