@@ -7,25 +7,30 @@
 
 #include "engine.h"
 
-/* The largest double <= q. */
+static int is_at_most(double x, const fmpq_t q) {
+  arf_t exact;
+  fmpq_t value;
+  arf_init(exact);
+  fmpq_init(value);
+  arf_set_d(exact, x);
+  arf_get_fmpq(value, exact);
+  int answer = fmpq_cmp(value, q) <= 0;
+  arf_clear(exact);
+  fmpq_clear(value);
+  return answer;
+}
+
+/* The largest double <= q. A ball of q may reach over a double to both of its neighbours. */
 static double round_down(const fmpq_t q) {
   arb_t x;
   arb_init(x);
   arb_set_fmpq(x, q, 128);
-  double lo = enclosure_lower(x), hi = enclosure_upper(x);
-  /* Between neighbours the lower is meant, unless q is the upper one exactly. */
-  arf_t candidate;
-  fmpq_t value;
-  arf_init(candidate);
-  fmpq_init(value);
-  if (isfinite(hi)) {
-    arf_set_d(candidate, hi);
-    arf_get_fmpq(value, candidate);
-    if (fmpq_cmp(value, q) <= 0) lo = hi;
-  }
-  arf_clear(candidate);
-  fmpq_clear(value);
+  double lo = enclosure_lower(x), next = nextafter(lo, INFINITY);
   arb_clear(x);
+  while (isfinite(next) && is_at_most(next, q)) {
+    lo = next;
+    next = nextafter(lo, INFINITY);
+  }
   return lo;
 }
 

@@ -52,6 +52,21 @@ static void check_both_sides(float got, unsigned bits) {
   fmpq_clear(exact);
 }
 
+#define ZEROS_40 "0000000000000000000000000000000000000000"
+#define NINES_40 "9999999999999999999999999999999999999999"
+
+/* The error is a double, 1/4, and the ball of a bound close by reaches over it to both neighbours.
+ */
+START_TEST(a_bound_next_to_an_error_that_is_a_double_is_not_rounded_past_it) {
+  float out[FAKE_WIDTH] = {0.25f, 1, 1, 1};
+  fake_reset();
+  fake.exact[0][0] = "1/2";
+  ck_assert_int_eq(fake_verdict(out, 1, "abs<=0.25" ZEROS_40 ZEROS_40 "1"), ATTEST_CERTIFIED);
+  ck_assert_int_eq(fake_verdict(out, 1, "abs<=0.25" ZEROS_40 ZEROS_40), ATTEST_CERTIFIED);
+  ck_assert_int_eq(fake_verdict(out, 1, "abs<=0.24" NINES_40 NINES_40), ATTEST_REFUTED);
+}
+END_TEST
+
 /* No tie, and balls of any precision it takes decide, beyond what is allowed where no exact
  * decision exists. */
 START_TEST(a_bound_next_to_the_error_is_decided_by_precision) {
@@ -343,6 +358,7 @@ void test_verdicts(Suite *suite) {
   TCase *t = tcase_create("verdicts");
   tcase_add_test(t, an_error_that_equals_the_bound_is_certified);
   tcase_add_test(t, a_bound_next_to_the_error_is_decided_by_precision);
+  tcase_add_test(t, a_bound_next_to_an_error_that_is_a_double_is_not_rounded_past_it);
   tcase_add_test(t, distances_are_exact_in_double_double);
   tcase_add_test(t, a_tie_that_nobody_can_decide_is_undecided);
   tcase_add_test(t, row_ties_involve_the_largest_element);
