@@ -3,6 +3,7 @@
  * ("0x3f800000"); infinities and NaN are strings. */
 #include <jansson.h>
 #include <math.h>
+#include <mpfr.h>
 
 #include "../certify/sweep_order.h"
 #include "../certify/theorems.h"

@@ -334,7 +334,7 @@ void sparse_line_arguments(sparse_line *line, int64_t row, double edge) {
 
 /* y^r for y > 0, off by at most *relative. */
 static double bounded_power(double *relative, const sparse_pack *pack, double y) {
-  double r = pack->power.value, logarithm, exponent, power;
+  double r = pack->power.value, logarithm, exponent, off, power;
   int tiny = y < TINY; /* then the power of TINY bounds it */
   switch (pack->whole_power) {
   case 1:
@@ -350,9 +350,10 @@ static double bounded_power(double *relative, const sparse_pack *pack, double y)
     logarithm = log64(tiny ? TINY : y);
     exponent = r * logarithm;
     exp64_array(&power, &exponent, 1);
-    *relative = (r * 0x1p-51 * (1 + fabs(logarithm)) + pack->power.error * fabs(logarithm) +
-                 2 * U * fabs(exponent) + (EXP64_ERROR + 1) * U) *
-                SLACK;
+    /* e^off - 1 <= off (1 + off) for off <= 1 */
+    off = r * 0x1p-51 * (1 + fabs(logarithm)) + pack->power.error * fabs(logarithm) +
+          2 * U * fabs(exponent);
+    *relative = (off + (EXP64_ERROR + 1) * U) * (1 + 2 * off) * SLACK;
     if (!(*relative <= 0x1p-10) || tiny) *relative = 1;
     return power;
   }
