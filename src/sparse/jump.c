@@ -142,10 +142,47 @@ static int keep_extreme(int64_t *kept, const reach_row *r, int64_t j, int side, 
   return 1;
 }
 
+/* The least end of one side and the largest of the other. Where balls tell them apart, no order
+ * among ends of a side is asked, which may stay open where caps are saturated. */
+typedef struct {
+  arb_t least, most;
+  int has_least, has_most;
+} end_balls;
+
+static void end_balls_init(end_balls *b) {
+  arb_init(b->least);
+  arb_init(b->most);
+  b->has_least = b->has_most = 0;
+}
+
+static void end_balls_add(end_balls *b, const arb_t end, int is_above) {
+  int *has = is_above ? &b->has_least : &b->has_most;
+  if (!*has)
+    arb_set(is_above ? b->least : b->most, end);
+  else if (is_above)
+    arb_min(b->least, b->least, end, PREC);
+  else
+    arb_max(b->most, b->most, end, PREC);
+  *has = 1;
+}
+
+/* Clears them. */
+static int end_balls_are_apart(end_balls *b) {
+  int apart = !b->has_least || !b->has_most || arb_gt(b->least, b->most);
+  arb_clear(b->least);
+  arb_clear(b->most);
+  return apart;
+}
+
 /* Whether no move within the edge changes the kernel's own selection: the least lower end of its k
  * keys, the first of `order`, is above the largest upper end of the others. */
 static int is_only_selection(const reach_row *r, const int64_t *order, int64_t k) {
   int64_t least = -1, most = -1;
+  end_balls ends;
+  end_balls_init(&ends);
+  for (int64_t i = 0; i < r->row.count; i++)
+    end_balls_add(&ends, (i < k ? r->low : r->high) + order[i], i < k);
+  if (end_balls_are_apart(&ends)) return 1;
   for (int64_t i = 0; i < r->row.count; i++) {
     int64_t j = order[i], *kept = i < k ? &least : &most;
     if (!keep_extreme(kept, r, j, i < k ? -1 : 1, i < k ? 1 : -1)) return 0;
@@ -297,27 +334,49 @@ static int admits_sign(const reach_row *r, int64_t j, int in) {
   return (places & wanted) == wanted;
 }
 
+static int is_selected(const int64_t *selection, int64_t selected, int64_t at, int64_t key) {
+  return at < selected && key == selection[at];
+}
+
+/* Whether raising the ones selected and lowering the others makes them the largest. */
+static int admits_top(const reach_row *r, const int64_t *selection, int64_t selected) {
+  int64_t at = 0, least = -1, most = -1;
+  end_balls ends;
+  end_balls_init(&ends);
+  for (int64_t j = 0; j < r->row.count; j++) {
+    int in = is_selected(selection, selected, at, r->row.key[j]);
+    at += in;
+    end_balls_add(&ends, (in ? r->high : r->low) + j, in);
+  }
+  if (end_balls_are_apart(&ends)) return at == selected;
+  at = 0;
+  for (int64_t j = 0; j < r->row.count; j++) {
+    int in = is_selected(selection, selected, at, r->row.key[j]), side = in ? 1 : -1;
+    at += in;
+    if (!keep_extreme(in ? &least : &most, r, j, side, side)) return 0;
+  }
+  if (at != selected) return 0;
+  int order = least >= 0 && most >= 0 ? compare_ends(r, least, 1, most, -1) : 1;
+  return order == 0 || order == 1;
+}
+
+static int admits_signs(const reach_row *r, const int64_t *selection, int64_t selected) {
+  int64_t at = 0;
+  for (int64_t j = 0; j < r->row.count; j++) {
+    int in = is_selected(selection, selected, at, r->row.key[j]);
+    at += in;
+    if (!admits_sign(r, j, in)) return 0;
+  }
+  return at == selected;
+}
+
 int sparse_admits(const room_choice *choice, const int64_t *selection, int64_t selected,
                   const attest_problem *problem, const problem_slice *slice, int64_t row,
                   double edge) {
   reach_row r;
   (void)choice;
   if (reach_open(&r, problem, slice, row, edge, NULL)) return 0;
-  int64_t at = 0, least = -1, most = -1; /* of the keys selected, and of the others */
-  int admits = 1, top = is_top(problem);
-  for (int64_t j = 0; j < r.row.count && admits; j++) {
-    int in = at < selected && r.row.key[j] == selection[at];
-    at += in;
-    if (!top)
-      admits = admits_sign(&r, j, in);
-    else
-      admits = keep_extreme(in ? &least : &most, &r, j, in ? 1 : -1, in ? 1 : -1);
-  }
-  admits = admits && at == selected;
-  if (admits && least >= 0 && most >= 0) {
-    int order = compare_ends(&r, least, 1, most, -1);
-    admits = order == 0 || order == 1;
-  }
+  int admits = (is_top(problem) ? admits_top : admits_signs)(&r, selection, selected);
   reach_close(&r);
   return admits;
 }
