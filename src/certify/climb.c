@@ -141,9 +141,10 @@ static void compare_figure(const climb *k, engine_element *element, measure_kind
 
 /* ---- elements ---- */
 
-/* Narrow enough that a straddled threshold is either a tie or one chance in 2^40. */
+/* Narrow enough that a straddled threshold is either a tie or one chance in 2^40; or, among
+ * subnormals, as narrow as doubles go. */
 static int is_narrow(measure_interval value) {
-  return value.hi - value.lo <= value.hi * 0x1p-40;
+  return value.hi - value.lo <= fmax(value.hi * 0x1p-40, 0x1p-1073);
 }
 
 static void step_measure(const climb *k, engine_element *element, measure_kind measure) {
@@ -311,9 +312,10 @@ void engine_climb(const engine_place *at, const engine_view *view, engine_elemen
   climb_open(&k, at, view, NULL);
   while (!engine_stopped(at->e) && climb_once(&k, elements, count))
     k.prec *= 2;
-  /* What no cheaper tier could tell: the weights of the row add up to exactly 0. */
+  /* What no cheaper tier could tell: the weights of the row add up to exactly 0. Rows at a jump are
+   * counted as such. */
   int64_t c = elements[0].component;
-  if (view->class[c] == EXACT_FINITE && k.balls.class[c] == EXACT_NAN)
+  if (!view->is_jump && view->class[c] == EXACT_FINITE && k.balls.class[c] == EXACT_NAN)
     atomic_fetch_add(&at->o->ill_posed, 1);
   climb_close(&k);
 }

@@ -403,6 +403,7 @@ void engine_row(engine_scratch *scratch, const engine_place *at, const engine_vi
     int settled = count && engine_jump(scratch, at, &v);
     if (settled || !count) atomic_fetch_add(&o->ill_posed, 1);
     if (settled) return;
+    v.is_jump = 0;
   }
   engine_ladder(scratch, at, &v, count, 1);
   if (o->moments) engine_row_moments(at, &v, scratch->got);

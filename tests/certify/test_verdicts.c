@@ -67,6 +67,28 @@ START_TEST(a_bound_next_to_an_error_that_is_a_double_is_not_rounded_past_it) {
 }
 END_TEST
 
+/* got = 1/4, x = 1/4 + 2^-1072/3: the distance is between two subnormals, which are far apart. */
+START_TEST(an_error_among_subnormals_may_equal_the_bound) {
+  float out[FAKE_WIDTH] = {0.25f, 1, 1, 1};
+  fmpq_t error, x;
+  fmpq_init(error);
+  fmpq_init(x);
+  fmpq_set_si(error, 1, 3);
+  fmpq_div_2exp(error, error, 1072);
+  fmpq_set_si(x, 1, 4);
+  fmpq_add(x, x, error);
+  char *exact = fmpq_get_str(NULL, 10, x), *limit = fmpq_get_str(NULL, 10, error), bound[1000];
+  snprintf(bound, sizeof bound, "abs<=%s", limit);
+  fake_reset();
+  fake.exact[0][0] = exact;
+  ck_assert_int_eq(fake_verdict(out, 1, bound), ATTEST_CERTIFIED);
+  flint_free(exact);
+  flint_free(limit);
+  fmpq_clear(error);
+  fmpq_clear(x);
+}
+END_TEST
+
 /* No tie, and balls of any precision it takes decide, beyond what is allowed where no exact
  * decision exists. */
 START_TEST(a_bound_next_to_the_error_is_decided_by_precision) {
@@ -359,6 +381,7 @@ void test_verdicts(Suite *suite) {
   tcase_add_test(t, an_error_that_equals_the_bound_is_certified);
   tcase_add_test(t, a_bound_next_to_the_error_is_decided_by_precision);
   tcase_add_test(t, a_bound_next_to_an_error_that_is_a_double_is_not_rounded_past_it);
+  tcase_add_test(t, an_error_among_subnormals_may_equal_the_bound);
   tcase_add_test(t, distances_are_exact_in_double_double);
   tcase_add_test(t, a_tie_that_nobody_can_decide_is_undecided);
   tcase_add_test(t, row_ties_involve_the_largest_element);

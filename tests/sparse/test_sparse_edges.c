@@ -30,6 +30,7 @@ typedef struct {
 static const edge_row rows[] = {
     {"its value", "epanechnikov", "zero", 1, {IN}, {{3, 5}}, {3, 5}, CERTIFIED, 1},
     {"empty", "epanechnikov", "zero", 1, {IN}, {{3, 5}}, {0, 0}, CERTIFIED, 1},
+    {"at the edge: nan", "epanechnikov", "nan", 1, {1}, {{3, 5}}, {NAN, NAN}, CERTIFIED, 1},
     {"half of it", "epanechnikov", "zero", 1, {IN}, {{3, 5}}, {1.5f, 2.5f}, REFUTED, 1},
     {"half empty", "epanechnikov", "zero", 1, {IN}, {{3, 5}}, {3, 0}, UNDECIDED, 1},
     {"another value", "epanechnikov", "zero", 1, {IN}, {{3, 5}}, {3, 5.1f}, REFUTED, 1},
@@ -214,6 +215,22 @@ START_TEST(results_beyond_all_values_are_refuted) {
 }
 END_TEST
 
+/* Under a cap scores of 30,000 caps and more are as good as equal: any two may be the largest. */
+START_TEST(saturated_caps_may_all_be_selected) {
+  static const float s[4] = {1e5f, 75000, 90000, 1};
+  fixture_row r;
+  fixture_row_open(&r, "topk-uniform", (const char *[]){"softcap", "5/2", "topk", "2", NULL}, s, 4,
+                   4);
+  for (int i = 0; i < 4; i++)
+    for (int j = 0; j < i; j++) {
+      for (int c = 0; c < 4; c++)
+        r.out[c] = c == i || c == j ? 0.5f : 0;
+      ck_assert_msg(fixture_row_judge(&r) == (i < 3 ? CERTIFIED : REFUTED), "keys %d and %d", i, j);
+    }
+  fixture_row_close(&r);
+}
+END_TEST
+
 /* Scores beyond the range of double, on both sides: their order decides. */
 START_TEST(selections_do_not_depend_on_the_size_of_scores) {
   static const char *const scales[] = {"1e400", "1e-400", "1"};
@@ -308,6 +325,7 @@ void test_sparse_edges(Suite *suite) {
                       sizeof still / sizeof *still);
   tcase_add_test(tc, results_beyond_all_values_are_refuted);
   tcase_add_test(tc, selections_do_not_depend_on_the_size_of_scores);
+  tcase_add_test(tc, saturated_caps_may_all_be_selected);
   tcase_add_loop_test(tc, models_explain_what_their_rounding_does, 0, MODEL_CASES);
   suite_add_tcase(suite, tc);
 }
