@@ -9,7 +9,8 @@
  * the form q.k (pairing.h) and offset = bias + slope (j - i') are dyadic rationals and the scale is
  * rational or an irrational square root. Equality of scores is equality of one exact number
  * (rational scale) or of both q.k and the offset (irrational scale). Under a softcap, equal pairs
- * still have equal scores, which is a sufficient test. */
+ * still have equal scores, which is a sufficient test; rotated vectors have scores that are not
+ * known exactly, and what holds for every key by itself holds for their mean. */
 #include <stdlib.h>
 
 #include "../problem/pairing.h"
@@ -27,6 +28,7 @@ typedef struct {
   exact_key *keys;
   int capped; /* a softcap bends some score: equal pairs are not the only equal scores */
   int irrational;
+  int is_rotated; /* scores are not known exactly: no two pairs are equal */
 } exact_row;
 
 static void exact_row_clear(exact_row *r) {
@@ -55,32 +57,35 @@ static void canonical_pair(exact_row *r, exact_key *key, const problem_values *v
   arf_zero(key->second);
 }
 
-/* Whether every form is a number that can be had exactly. */
-static int fill_row(exact_row *r, const softmax_keys *keys, const attest_problem *problem,
-                    const problem_slice *slice, int64_t row) {
-  int exact = 1;
+/* Rotated keys, whose forms cannot be had exactly, get pairs that are all different. */
+static void fill_row(exact_row *r, const softmax_keys *keys, const attest_problem *problem,
+                     const problem_slice *slice, int64_t row) {
   r->irrational = problem->values.scale.root;
   for (; r->count < keys->count; r->count++) {
     exact_key *key = &r->keys[r->count];
     arf_init(key->first);
     arf_init(key->second);
     key->key = keys->key[r->count];
-    exact &= problem_pair_exact(key->second, problem, slice, row, key->key);
     softmax_score_offset(key->first, NULL, slice, row, key->key);
-    canonical_pair(r, key, &problem->values);
+    int exact = problem_pair_exact(key->second, problem, slice, row, key->key);
+    if (exact || problem->values.scale.sign == 0) {
+      canonical_pair(r, key, &problem->values);
+    } else {
+      r->is_rotated = r->capped = 1;
+      arf_set_si(key->second, r->count + 1);
+    }
   }
-  if (!slice->has_sink) return exact;
+  if (!slice->has_sink) return;
   exact_key *sink = &r->keys[r->count++];
   arf_init(sink->first);
   arf_init(sink->second);
   sink->key = -1;
   arf_set_d(sink->first, slice->sink);
   canonical_pair(r, sink, &problem->values);
-  return exact;
 }
 
 /* 0, or -1 when memory is short or a score is no dyadic combination (an infinite z under a
- * softcap, rotated vectors). */
+ * softcap). */
 static int exact_row_init(exact_row *r, const attest_problem *problem, const problem_slice *slice,
                           int64_t row) {
   softmax_keys keys;
@@ -90,7 +95,8 @@ static int exact_row_init(exact_row *r, const attest_problem *problem, const pro
   for (int64_t n = 0; n < keys.count; n++)
     usable &= keys.kind[n] == SCORE_FINITE;
   r->keys = malloc((size_t)(keys.count + 1) * sizeof *r->keys);
-  usable = usable && r->keys && fill_row(r, &keys, problem, slice, row);
+  usable = usable && r->keys;
+  if (usable) fill_row(r, &keys, problem, slice, row);
   softmax_keys_clear(&keys);
   if (!usable) exact_row_clear(r);
   return usable ? 0 : -1;
@@ -231,6 +237,8 @@ static int ordinary_zero(const attest_problem *problem, const problem_slice *sli
     zero = out_zero(&r, slice, n, component, coefficient, constant);
   } else if (fmpq_is_zero(coefficient)) {
     zero = fmpq_is_zero(constant);
+  } else if (r.is_rotated) {
+    zero = -1;
   } else {
     fmpq_t c;
     fmpq_init(c);

@@ -10,7 +10,10 @@
  *    room_rotation_error t_j (problem/room.h); the built-in kernel rotates in double.
  * 2. Weights. exp: relative (E_j + u_P |s_j - max s| + (exp + 1) u_P) and its exponential growth; a
  *    score: E_j; a polynomial: E_j P'(|s| + E_j) + (2 g + 3) u_P P(|s| + E_j), coefficients
- *    rounded. u_W |w_j| more where weights are stored in another format. Together m_j.
+ *    rounded; in the subnormals a coefficient and a product of Horner's rule are off by half the
+ *    smallest positive number each, whatever u_P is, and what follows multiplies that by |s|: P has
+ *    that number added to each coefficient for it, whole. u_W |w_j| more where weights are
+ *    stored in another format, and its smallest positive number. Together m_j.
  * 3. Sums in chains of `block` keys (0: one chain) of N: depth = block + ceil(N / block) + 2
  *    additions in u_A, values rounded once. With D = |sum w + eps|, x the exact quotient:
  *      |x' - x| <= sum m_j |v_j - x| / (D - sum m_j)          (as in enclose.c, step 4)
@@ -18,7 +21,8 @@
  *      e (sum (|w| + m) |v| + (|x| + |x' - x|) (sum (|w| + m) + eps))
  *        / (D - sum m - e (sum (|w| + m) + eps)),
  *    the quotient u_A, the result u_O of itself. What underflows: N (max|v| + 1) times the smallest
- *    normal number of products (weights) and twice that of accumulate, over the same denominator;
+ *    normal number of products (weights) and twice that of accumulate, and sum (|w| + m) times the
+ *    smallest positive number of accumulate, for values, over the same denominator;
  *    half the smallest positive result. Inputs, scores or sums that may leave the range of their
  *    format make the bound infinite. */
 #include "../enclosure/exp.h"
@@ -32,6 +36,7 @@ typedef struct {
   double products, weights, accumulate, result; /* unit roundoffs; weights 0: as products */
   double score;                                 /* E_j = score t_j + tiny */
   double tiny, smallest;                        /* smallest: of the normal numbers of products */
+  double quantum, stored; /* the smallest positive number of products; of weights, 0: as products */
   double depth;
 } row_model;
 
@@ -66,17 +71,19 @@ static row_model model_of(const room_machine *machine, const rows_pack *pack, do
   double n = fmax((double)pack->term_count, 2 * (double)pack->slice.d);
   double block = machine->block ? fmin((double)machine->block, keys) : keys;
   const tensor_format *format = tensor_dtype_format(machine->products);
-  return (row_model){.products = u,
-                     .weights = machine->weights == machine->products ? 0 : unit(machine->weights),
-                     .accumulate = unit(machine->accumulate),
-                     .result = unit(machine->result),
-                     .score = (growth(n + 8, u) + rotation_error(machine, pack, i, hi - 1)) *
-                              (1 + 0x1p-10),
-                     .tiny = (n + 4) * quantum(machine->products) *
-                             (1 + (fabs(pack->factor) + 1) * (1 + query_max) * (1 + pack->key_max) *
-                                      (1 + pack->problem->largest_weight)),
-                     .smallest = ldexp(1, format->emin),
-                     .depth = block + ceil(keys / fmax(block, 1)) + 3};
+  return (row_model){
+      .products = u,
+      .weights = machine->weights == machine->products ? 0 : unit(machine->weights),
+      .accumulate = unit(machine->accumulate),
+      .result = unit(machine->result),
+      .score = (growth(n + 8, u) + rotation_error(machine, pack, i, hi - 1)) * (1 + 0x1p-10),
+      .tiny = (n + 4) * quantum(machine->products) *
+              (1 + (fabs(pack->factor) + 1) * (1 + query_max) * (1 + pack->key_max) *
+                       (1 + pack->problem->largest_weight)),
+      .smallest = ldexp(1, format->emin),
+      .quantum = quantum(machine->products),
+      .stored = machine->weights == machine->products ? 0 : quantum(machine->weights),
+      .depth = block + ceil(keys / fmax(block, 1)) + 3};
 }
 
 /* ---- errors of weights ---- */
@@ -87,11 +94,12 @@ static double grown(double z) {
   return z <= 600 ? expm1(z) * (1 + 0x1p-40) : INFINITY;
 }
 
-static double polynomial_size(double *slope, const rows_pack *pack, double x) {
+/* P and P' at x, with `more` added to the coefficients. */
+static double polynomial_size(double *slope, const rows_pack *pack, double x, double more) {
   double p = 0, d = 0;
   for (int64_t n = pack->degree; n >= 0; n--) {
     d = d * x + p;
-    p = p * x + fabs(pack->c[n]);
+    p = p * x + fabs(pack->c[n]) + more;
   }
   *slope = d;
   return p;
@@ -103,12 +111,14 @@ static double weight_error(const row_model *m, const room_machine *machine, cons
   double e = m->score * t + m->tiny, own = t * (pack->form_error + 4 * 0x1p-53), slope;
   if (pack->weights == ROWS_EXP) {
     double z = e + m->products * (fabs(s - shift) + e + machine->exp_error + 1) + m->weights;
-    return w * (1 + grown(own + 0x1p-46)) * grown(z);
+    return w * (1 + grown(own + 0x1p-46)) * grown(z) + m->stored;
   }
-  if (pack->weights == ROWS_SCORE) return e + (m->weights + m->products) * (fabs(s) + e + own);
-  double size = polynomial_size(&slope, pack, fabs(s) + e + own);
+  double most = fabs(s) + e + own, unused;
+  if (pack->weights == ROWS_SCORE) return e + (m->weights + m->products) * most + m->stored;
+  double size = polynomial_size(&slope, pack, most, m->quantum);
+  double lost = size - polynomial_size(&unused, pack, most, 0);
   double round = growth(2 * (double)pack->degree + 4, m->products) + m->weights;
-  return (e * slope + round * size) * (1 + 0x1p-20);
+  return (e * slope + round * size + lost) * (1 + 0x1p-20) + m->stored;
 }
 
 /* ---- one row ---- */
@@ -132,7 +142,7 @@ static double perturb(rows_row *row, const row_model *m, const room_machine *mac
       double y = fmin(s - row->shift, 0);
       exp64_array(&w, &y, 1);
     } else {
-      w = pack->weights == ROWS_SCORE ? fabs(s) : polynomial_size(&slope, pack, fabs(s));
+      w = pack->weights == ROWS_SCORE ? fabs(s) : polynomial_size(&slope, pack, fabs(s), 0);
     }
     row->weight[j] = w;
     row->error[j] = weight_error(m, machine, pack, s, t, w, row->shift);
@@ -175,7 +185,8 @@ void rows_theory(double *theory, rows_row *row, const rows_pack *pack, const roo
   sizes *= 1 + 0x1p-20;
   double depth = growth(m.depth, m.accumulate);
   double lost = (double)(hi - lo) * (pack->value_max + 1) *
-                (m.smallest + 2 * ldexp(1, tensor_dtype_format(machine->accumulate)->emin));
+                    (m.smallest + 2 * ldexp(1, tensor_dtype_format(machine->accumulate)->emin)) +
+                sizes * quantum(machine->accumulate);
   double least = pack->normalizes ? fabs(row->total) - row->total_error - moved : 1;
   double after = pack->normalizes ? least - depth * (sizes + pack->eps) - lost : 1;
   int usable = after > 0 && fits(machine, pack, query_max, t_max, sizes + pack->eps);

@@ -129,6 +129,7 @@ static double largest_element(const forms_work *w, const rows_row *row,
 static double fft_error(const forms_work *w, const rows_row *row, const toeplitz_fft_bounds *bounds,
                         int64_t i) {
   double beta = bounds->beta[i] * (1 + 0x1p-20), most = largest_element(w, row, bounds);
+  if (!(beta < INFINITY)) return -1;
   if (!w->rows->normalizes) return beta * bounds->value_max + 0x1p-50 * most;
   double unit = exp(row->shift) * (1 + 0x1p-40);
   double low = (fabs(row->total) - row->total_error) * unit * (1 - bounds->eps) * (1 - 0x1p-30);
@@ -145,7 +146,8 @@ static void fft_theory(double *theory, const forms_work *w, const rows_row *row,
   const toeplitz_fft_bounds *bounds = wide < 0 ? NULL : &w->fft[wide];
   double error = bounds && bounds->beta ? fft_error(w, row, bounds, i) : INFINITY;
   for (int64_t c = 0; c < w->rows->slice.dv; c++) {
-    double direct = w->rows->normalizes ? rows_stored(machine, row->x[c], row->radius[c]) : 0;
+    double direct =
+        w->rows->normalizes || error < 0 ? rows_stored(machine, row->x[c], row->radius[c]) : 0;
     double most = fabs(row->x[c]) + row->radius[c];
     theory[c] = error < 0 ? direct : fmax(direct, rows_stored(machine, most, error));
   }

@@ -35,8 +35,8 @@ static attest_status toeplitz_ball(room_balls *balls, const attest_problem *prob
 static int toeplitz_linear_zero(const attest_problem *problem, const problem_slice *slice,
                                 int64_t row, int output, int n, const int64_t component[],
                                 const fmpq *coefficient, const fmpq_t constant) {
-  if (is_polynomial(problem)) return -1;
-  return softmax_linear_zero(problem, slice, row, output, n, component, coefficient, constant);
+  return (is_polynomial(problem) ? score_linear_zero : softmax_linear_zero)(
+      problem, slice, row, output, n, component, coefficient, constant);
 }
 
 static attest_status toeplitz_explicit(measure_interval *value, const attest_problem *problem,
@@ -55,6 +55,7 @@ const problem_room rope_linear_room = {
     .close = forms_close,
     .sensitivity = forms_sensitivity,
     .ball = score_ball,
+    .linear_zero = score_linear_zero,
     .backward_explicit = score_backward_explicit,
     .kernel = forms_kernel,
     .kernel_account = forms_kernel_account,

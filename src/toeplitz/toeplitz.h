@@ -27,9 +27,13 @@ attest_status score_backward_explicit(measure_interval *value, const attest_prob
 /* Whether every form of the row is exactly zero because in every pair of components the query or
  * the key is zero, or the scale is. */
 int rope_linear_vanishes(const attest_problem *problem, const problem_slice *slice, int64_t row);
-/* Whether the weights of the row, scores or polynomials of them, add up to exactly zero; 0 also
- * where that is not known: for rotated scores above degree 1. */
+/* Whether the weights of the row, scores or polynomials of them, and eps add up to exactly zero; 0
+ * also where that is not known: for rotated scores above degree 1 and eps = sqrt(ratio). */
 int weights_vanish(const attest_problem *problem, const problem_slice *slice, int64_t row);
+/* linear_zero of rooms (problem/room.h): 1, or -1 where it does not hold or is not known. */
+int score_linear_zero(const attest_problem *problem, const problem_slice *slice, int64_t row,
+                      int output, int n, const int64_t component[], const fmpq *coefficient,
+                      const fmpq_t constant);
 
 /* ---- enclose.c: rope-linear and toeplitz in double ---- */
 attest_status toeplitz_enclose_open(void **work, const attest_problem *problem,

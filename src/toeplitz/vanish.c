@@ -1,12 +1,16 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Rows whose weights, scores or polynomials of them, add up to exactly 0: decided over the
- * rationals, with sqrt(r) adjoined for a scale of sqrt(r). */
+/* Rows whose weights, scores or polynomials of them, and eps add up to exactly 0, and elements that
+ * are exactly some rational number: decided over the rationals, with sqrt(r) adjoined for a scale
+ * of sqrt(r). */
 #include <math.h>
 #include <stdlib.h>
 
 #include "../problem/pairing.h"
 #include "../problem/rotary.h"
 #include "scores.h"
+
+/* To tell a denominator from 0. */
+#define DENOMINATOR_BITS 1024
 
 /* Entries times bits of the powers of rotary angles, at most. */
 #define ROTARY_ENTRIES_MAX (INT64_C(1) << 22)
@@ -33,8 +37,9 @@ int rope_linear_vanishes(const attest_problem *problem, const problem_slice *sli
 
 /* ---- sums that vanish ---- */
 
-/* The sum of powers 0 .. degree of the exact forms of a row. 0 where a form is not dyadic. */
-static int power_sums(fmpq *sum, slong degree, const softmax_keys *keys,
+/* The sums over keys of y times powers 0 .. degree of the exact forms of a row. 0 where a form is
+ * not dyadic. */
+static int power_sums(fmpq *sum, slong degree, const fmpq *y, const softmax_keys *keys,
                       const attest_problem *problem, const problem_slice *slice, int64_t row) {
   arf_t form;
   fmpq_t x, power;
@@ -45,7 +50,7 @@ static int power_sums(fmpq *sum, slong degree, const softmax_keys *keys,
   for (int64_t n = 0; n < keys->count && exact; n++) {
     exact = problem_pair_exact(form, problem, slice, row, keys->key[n]);
     arf_get_fmpq(x, form);
-    fmpq_one(power);
+    fmpq_set(power, y + n);
     for (slong t = 0; t <= degree && exact; t++) {
       fmpq_add(sum + t, sum + t, power);
       fmpq_mul(power, power, x);
@@ -83,25 +88,25 @@ static void exact_product(fmpq_t x, const attest_tensor *q, int64_t i, int64_t a
   arf_clear(z);
 }
 
-/* Adds what pair m of query i and key j has at step p. */
-static void add_pair(rotary_sum *sum, const attest_problem *problem, const problem_slice *slice,
-                     int64_t i, int64_t j, int64_t m) {
+/* Adds what pair m of query i and key j has at step p, times y. */
+static void add_pair(rotary_sum *sum, const fmpq_t y, const attest_problem *problem,
+                     const problem_slice *slice, int64_t i, int64_t j, int64_t m) {
   const attest_tensor *q = &slice->q, *k = &slice->k;
   int64_t a, b, p = j - i - slice->offset, at = llabs(p) * sum->pairs + m;
   fmpq_t x;
   fmpq_init(x);
   problem_rotary_pair(&a, &b, &problem->values, slice->d, m);
   exact_product(x, q, i, a, k, j, a);
-  fmpq_add(sum->cosine + at, sum->cosine + at, x);
+  fmpq_addmul(sum->cosine + at, x, y);
   exact_product(x, q, i, b, k, j, b);
-  fmpq_add(sum->cosine + at, sum->cosine + at, x);
+  fmpq_addmul(sum->cosine + at, x, y);
   /* The imaginary part, q_a k_b - q_b k_a, meets - sin(p theta). */
   exact_product(x, q, i, b, k, j, a);
   if (p < 0) fmpq_neg(x, x);
-  fmpq_add(sum->sine + at, sum->sine + at, x);
+  fmpq_addmul(sum->sine + at, x, y);
   exact_product(x, q, i, a, k, j, b);
   if (p > 0) fmpq_neg(x, x);
-  fmpq_add(sum->sine + at, sum->sine + at, x);
+  fmpq_addmul(sum->sine + at, x, y);
   fmpq_clear(x);
 }
 
@@ -164,10 +169,10 @@ static int angles_vanish(const rotary_sum *sum, const problem_real *base) {
   return zero;
 }
 
-/* Powers 0 .. degree of the forms of a row under rotations, summed. 0 where that is irrational, for
- * powers above 1 of anything but one key at the query's own position, and where the powers of
- * angles would be large. */
-static int rotary_sums(fmpq *total, slong degree, const softmax_keys *keys,
+/* y times powers 0 .. degree of the forms of a row under rotations, summed. 0 where that is
+ * irrational, for powers above 1 of anything but one key at the query's own position, and where the
+ * powers of angles would be large. */
+static int rotary_sums(fmpq *total, slong degree, const fmpq *y, const softmax_keys *keys,
                        const attest_problem *problem, const problem_slice *slice, int64_t row) {
   rotary_sum sum = {.pairs = slice->d / 2};
   for (int64_t n = 0; n < keys->count; n++) {
@@ -180,13 +185,16 @@ static int rotary_sums(fmpq *total, slong degree, const softmax_keys *keys,
   sum.sine = sum.cosine + entries;
   for (int64_t n = 0; n < keys->count; n++)
     for (int64_t m = 0; m < sum.pairs; m++)
-      add_pair(&sum, problem, slice, row, keys->key[n], m);
-  int rational = angles_vanish(&sum, &problem->values.rope_base);
-  fmpq_set_si(total, keys->count, 1);
+      add_pair(&sum, y + n, problem, slice, row, keys->key[n], m);
+  int rational = degree == 0 || angles_vanish(&sum, &problem->values.rope_base);
+  for (int64_t n = 0; n < keys->count; n++)
+    fmpq_add(total, total, y + n);
   for (int64_t m = 0; m < sum.pairs && degree > 0 && entries > 0; m++)
     fmpq_add(total + 1, total + 1, sum.cosine + m);
-  for (slong t = 2; t <= degree; t++)
+  for (slong t = 2; t <= degree && !fmpq_is_zero(total); t++) { /* y s^t; y = 0: all are 0 */
     fmpq_mul(total + t, total + t - 1, total + 1);
+    fmpq_div(total + t, total + t, total);
+  }
   _fmpq_vec_clear(sum.cosine, 2 * entries);
   return rational;
 }
@@ -241,33 +249,93 @@ static int row_is_finite(const softmax_keys *keys, const problem_slice *slice, i
   return finite;
 }
 
-int weights_vanish(const attest_problem *problem, const problem_slice *slice, int64_t row) {
+/* Whether sum_j y_j w_j + rest = 0; 0 also where that is not known. */
+static int sum_vanishes(const attest_problem *problem, const problem_slice *slice, int64_t row,
+                        const softmax_keys *keys, const fmpq *y, const fmpq_t rest) {
   double c[PROBLEM_COEFFICIENTS_MAX] = {0, 1}; /* the scores themselves */
   slong degree = problem_coefficients(c, problem);
-  softmax_keys keys;
   problem_real f;
   if (degree < 0) degree = 1;
-  if (problem->values.eps.sign != 0) return 0;
-  if (c[0] == 0 && problem->pairing == PAIRING_ROTARY && rope_linear_vanishes(problem, slice, row))
+  if (fmpq_is_zero(rest) && c[0] == 0 && problem->pairing == PAIRING_ROTARY &&
+      rope_linear_vanishes(problem, slice, row))
     return 1;
-  if (softmax_keys_init(&keys, problem, slice, row, NULL)) return 0;
   while (degree > 0 && c[degree] == 0)
     degree--;
   fmpq *sum = _fmpq_vec_init(degree + 1), *part = _fmpq_vec_init(2);
   problem_real_init(&f);
   problem_real_inv(&f, &problem->values.temperature);
   problem_real_mul(&f, &f, &problem->values.scale);
-  int zero = !row_is_finite(&keys, slice, row) ? 0
+  int zero = !row_is_finite(keys, slice, row) ? 0
              : problem->pairing == PAIRING_ROTARY
-                 ? rotary_sums(sum, degree, &keys, problem, slice, row)
-                 : power_sums(sum, degree, &keys, problem, slice, row);
+                 ? rotary_sums(sum, degree, y, keys, problem, slice, row)
+                 : power_sums(sum, degree, y, keys, problem, slice, row);
   if (zero) {
     even_and_odd(part, c, degree, sum, &f);
+    fmpq_add(part, part, rest);
     zero = sum_is_zero(part, &f);
   }
   problem_real_clear(&f);
   _fmpq_vec_clear(sum, degree + 1);
   _fmpq_vec_clear(part, 2);
+  return zero;
+}
+
+int weights_vanish(const attest_problem *problem, const problem_slice *slice, int64_t row) {
+  const problem_real *eps = &problem->values.eps;
+  softmax_keys keys;
+  if (eps->root || softmax_keys_init(&keys, problem, slice, row, NULL)) return 0;
+  fmpq *one = _fmpq_vec_init(keys.count);
+  for (int64_t n = 0; n < keys.count; n++)
+    fmpq_one(one + n);
+  int zero = sum_vanishes(problem, slice, row, &keys, one, eps->value);
+  _fmpq_vec_clear(one, keys.count);
   softmax_keys_clear(&keys);
   return zero;
+}
+
+/* ---- elements that are known numbers ---- */
+
+/* Whether balls tell that the row has a denominator. */
+static int has_denominator(const attest_problem *problem, const problem_slice *slice, int64_t row) {
+  score_row r;
+  if (score_row_init(&r, problem, slice, row, DENOMINATOR_BITS, NULL)) return 0;
+  int known = !arb_contains_zero(r.total);
+  score_row_clear(&r);
+  return known;
+}
+
+/* sum_i coefficient_i x_i = constant is sum_j w_j y_j = constant eps with y_j = sum_i coefficient_i
+ * v_j[component_i] - constant; without normalisation sum_j w_j y_j = constant, y_j without it. */
+int score_linear_zero(const attest_problem *problem, const problem_slice *slice, int64_t row,
+                      int output, int n, const int64_t component[], const fmpq *coefficient,
+                      const fmpq_t constant) {
+  const problem_real *eps = &problem->values.eps;
+  int normalizes = problem->values.normalize == NORMALIZE_SUM;
+  softmax_keys keys;
+  (void)output; /* only out */
+  if ((normalizes && eps->root) || softmax_keys_init(&keys, problem, slice, row, NULL)) return -1;
+  arf_t v;
+  fmpq_t x, rest;
+  arf_init(v);
+  fmpq_init(x);
+  fmpq_init(rest);
+  fmpq *y = _fmpq_vec_init(keys.count);
+  for (int64_t m = 0; m < keys.count; m++) {
+    for (int i = 0; i < n; i++) {
+      arf_set_d(v, softmax_element(&slice->v, keys.key[m], component[i]));
+      arf_get_fmpq(x, v);
+      fmpq_addmul(y + m, x, coefficient + i);
+    }
+    if (normalizes) fmpq_sub(y + m, y + m, constant);
+  }
+  fmpq_neg(rest, constant);
+  if (normalizes) fmpq_mul(rest, rest, eps->value);
+  int holds = keys.count > 0 && sum_vanishes(problem, slice, row, &keys, y, rest) &&
+              has_denominator(problem, slice, row);
+  _fmpq_vec_clear(y, keys.count);
+  arf_clear(v);
+  fmpq_clear(x);
+  fmpq_clear(rest);
+  softmax_keys_clear(&keys);
+  return holds ? 1 : -1;
 }

@@ -201,4 +201,63 @@ q, k, v = (rng.standard_normal((40, 16)).astype("f4") for _ in range(3))
 flags = ["rope-softmax", *base_of(q, k, v), "--causal", "top-left", "--bound", "theory"]
 for bits, model, status in ((24, "phases=float32", 0), (11, "phases=float32", 1), (11, "phases=float16", 0)):
     judge(f"rope-softmax with frequencies of {bits} bits under {model}", [*flags, "--arithmetic", f"products=float32,{model}"], float_rope(q, k, v, bits), status)
+
+# ---- elements that are exactly a number: decided, so that they round ----
+tie = np.full((2, 1), 1 + 2.0**-8, "f4")  # between two neighbours in bfloat16
+q, k = np.array([[1, 0.5], [2, 1]], "f4"), np.array([[-1, 0.25], [1, 0.75]], "f4")
+files = base_of(q, k, tie)
+c = ["--coefficients", save("c", np.array([1.0, 0.5]))]
+for name, arguments in (("rope-softmax, one value", ["rope-softmax", *files]), ("rope-softmax, one value and its bias", ["rope-softmax", *files, "--bias", save("b", q)]),
+                        ("rope-linear, one value", ["rope-linear", *files]), ("rope-linear, coefficients", ["rope-linear", *files, *c]),
+                        ("toeplitz, coefficients", ["toeplitz", *files, *c, "--weights", save("w", np.ones((3, 2, 2)))])):
+    r = run("reference", *arguments, "--dtype", "bfloat16", "--output", "tie.npy")
+    expect(f"reference {name}: a tie rounds to even", r[0] == 0 and (np.load(path("tie.npy")).view("u2") == 0x3F80).all(), r)
+    judge(f"{name}: at its bound", [*arguments, "--bound", "abs<=0.00390625"], np.ones((2, 1), "f4"), 0)
+    judge(f"{name}: beyond its bound", [*arguments, "--bound", "abs<=0.00390624"], np.ones((2, 1), "f4"), 1)
+    judge(f"{name}: the smallest wrong value", [*arguments, "--bound", "abs<=0"], np.nextafter(tie.astype("f8"), 2), 1)
+other = base_of(q, k, np.array([[1 + 2.0**-8], [1]], "f4"))
+for kernel in ("rope-softmax", "rope-linear"):
+    judge(f"{kernel}: values of two kinds are no tie", [kernel, *other, "--bound", "abs<=0"], tie.astype("f8"), 1)
+# The second row: cos 1 times 0, and 0 times 5.
+files = base_of(np.array([[1, 0], [1, 0]], "f4"), np.array([[1, 0], [0, 1]], "f4"), np.array([[0], [5]], "f4"))
+s1 = np.sin(1.0)
+judge("rope-linear: a numerator of exactly 0", ["rope-linear", *files, "--bound", "rel<=1e-6"], np.array([[-5 * s1 / (1 - s1)], [0]], "f4"), 0)
+judge("rope-linear: beside a numerator of exactly 0", ["rope-linear", *files, "--bound", "rel<=1e-6"], np.array([[-5 * s1 / (1 - s1)], [1e-40]], "f4"), 1)
+
+# ---- denominators of exactly 0 ----
+def no_value(name, files, *flags):
+    judge(f"rope-linear, {name}: NaN", ["rope-linear", *files, *flags], np.array([[np.nan]]), 0)
+    judge(f"rope-linear, {name}: a number", ["rope-linear", *files, *flags], np.array([[3.0]]), 1)
+
+
+no_value("coefficients that are all 0", base_of(np.array([[1, 0.5]], "f4"), np.array([[0.5, 1], [1, -0.25]], "f4"), np.array([[3], [2]], "f4")),
+         "--coefficients", save("c", np.array([0.0, -0.0])))
+files = base_of(np.array([[1, 0]], "f4"), np.array([[-1, 0]], "f4"), np.array([[3]], "f4"))
+no_value("eps cancels a score", files, "--scale", "1", "--eps", "1")
+judge("rope-linear, eps nearly cancels a score", ["rope-linear", *files, "--scale", "1", "--eps", "1.0000001"], np.array([[np.nan]]), 1)
+
+# ---- declared machines of toeplitz: what underflows ----
+ones = np.ones((3, 1, 1), "f4")
+files = base_of(np.ones((2, 1), "f4"), np.array([[0], [-18]], "f4"), np.array([[1], [1e8]], "f4"), weights=ones)
+flags = ["toeplitz", *files, "--scale", "1", "--bound", "theory"]
+p = np.exp(np.array([0, -18.0]))
+lost = np.full((2, 1), (p.astype("f2") @ [1, 1e8]) / p.sum(), "f4")
+judge("toeplitz: weights lost in float16 are in its bound", [*flags, "--arithmetic", "products=float32,weights=float16"], lost, 0)
+judge("toeplitz: weights lost in float16 are not in that of float32", [*flags, "--arithmetic", "products=float32"], lost, 1)
+c = np.array([1, 0, 0, 0, 1e-46])  # the last is 0 in float32, and 0.01 of the first weight at scores of 1e11
+files = base_of(np.full((2, 1), 1e11, "f4"), np.array([[1], [0.25]], "f4"), np.array([[1], [-1]], "f4"), weights=ones, coefficients=c)
+flags = ["toeplitz", *files, "--scale", "1", "--bound", "theory", "--arithmetic"]
+judge("toeplitz: coefficients lost in float32 are in its bound", [*flags, "products=float32"], np.zeros((2, 1), "f4"), 0)
+judge("toeplitz: coefficients lost in float32 are not in that of float64", [*flags, "products=float64,accumulate=float64"], np.zeros((2, 1)), 1)
+
+# Scores whose terms no bound of float holds: every row is computed directly.
+w = np.zeros((79, 1, 1), "f4")
+w[39] = 8
+files = base_of(np.full((40, 1), 2, "f4"), np.ones((40, 1), "f4"), np.arange(40, dtype="f4")[:, None], weights=w)
+flags = ["toeplitz", *files, "--scale", "1", "--causal", "top-left"]
+r = run("reference", *flags, "--dtype", "float32", "--output", "direct.npy")
+direct = np.load(path("direct.npy"))
+for form in ("fft", "blocked"):
+    judge(f"--form {form}, rows that are computed directly", [*flags, "--form", form, "--bound", "theory"], direct, 0)
+    judge(f"--form {form}, such rows, one off by a little", [*flags, "--form", form, "--bound", "theory"], direct + (np.arange(40) == 7)[:, None] * np.float32(1e-4), 1)
 done()
