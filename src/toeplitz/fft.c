@@ -242,9 +242,11 @@ static double polynomial_error(double eps, double value_max) {
 
 static attest_status check_blocked(const fft_pack *pack, attest_error *error) {
   if (pack->nq == pack->nk && pack->slice->offset == 0 && pack->lo >= 0) return ATTEST_OK;
-  return attest_fail(error, ATTEST_ERR_SUPPORT,
-                     "the blocked form is causal, with as many queries as keys: %lld and %lld here",
-                     (long long)pack->nq, (long long)pack->nk);
+  return attest_fail(
+      error, ATTEST_ERR_SUPPORT,
+      "the blocked form takes --causal problems with as many queries as keys (%lld and %lld "
+      "here); use the fft form",
+      (long long)pack->nq, (long long)pack->nk);
 }
 
 /* The polynomial and the bounds, and, with `sums`, the sums themselves. */

@@ -27,8 +27,7 @@ static attest_status check_supported(const attest_problem *problem, const proble
                                                    : NULL;
   if (problem->pairing == PAIRING_DOT || what)
     return attest_fail(error, ATTEST_ERR_SUPPORT,
-                       "the FFT form takes toeplitz and rope-softmax problems without %s; use the "
-                       "direct form",
+                       "the forms fft and blocked take no %s; use the direct form",
                        what ? what : "other score terms");
   if (!strcmp(problem->kernel->name, "rope-linear") && !problem->input[INPUT_COEFFICIENTS].data)
     return attest_fail(error, ATTEST_ERR_SUPPORT,

@@ -260,4 +260,7 @@ direct = np.load(path("direct.npy"))
 for form in ("fft", "blocked"):
     judge(f"--form {form}, rows that are computed directly", [*flags, "--form", form, "--bound", "theory"], direct, 0)
     judge(f"--form {form}, such rows, one off by a little", [*flags, "--form", form, "--bound", "theory"], direct + (np.arange(40) == 7)[:, None] * np.float32(1e-4), 1)
+files = base_of(*(np.ones((4, 2), "f4") for _ in range(3)))
+for name, flags, word in (("blocked without causal", ["--form", "blocked"], "--causal"), ("fft under a mask", ["--form", "fft", "--mask", save("m", np.ones((4, 4), bool))], "mask")):
+    judge(f"rope-softmax --form {name} exits 2 and says why", ["rope-softmax", *files, *flags, "--bound", "theory"], np.ones((4, 2), "f4"), 2, word)
 done()
