@@ -292,11 +292,14 @@ static attest_status take_data(reader *r, plan_case *c, const config_node *node)
 
 static attest_status add_bound(reader *r, plan_case *c, const config_node *node,
                                const char *output) {
-  char text[256];
+  char *text;
   attest_status status = expect(r, node, CONFIG_SCALAR, "bound");
   if (status) return status;
-  snprintf(text, sizeof text, "%s%s%s", output ? output : "", output ? ":" : "", node->text);
-  return at_line(r, node, certify_bounds_add(&c->bounds, text, r->error));
+  if (asprintf(&text, "%s%s%s", output ? output : "", output ? ":" : "", node->text) < 0)
+    return out_of_memory(r);
+  status = at_line(r, node, certify_bounds_add(&c->bounds, text, r->error));
+  free(text);
+  return status;
 }
 
 /* A bound, a list of bounds that all must hold, or a mapping from outputs to either. */
@@ -322,14 +325,15 @@ static attest_status take_arithmetic(reader *r, plan_case *c, const config_node 
   if (!node) return ATTEST_OK;
   if (node->kind == CONFIG_SEQUENCE)
     return FAIL(r, node, "arithmetic is a mapping: {products: bf16, accumulate: f32, ..}");
-  if (node->kind == CONFIG_SCALAR) snprintf(text, sizeof text, "%s", node->text);
+  if (node->kind == CONFIG_SCALAR) length = (size_t)snprintf(text, sizeof text, "%s", node->text);
   for (size_t i = 0; i < node->count; i++) {
     attest_status status = expect(r, &node->items[i], CONFIG_SCALAR, node->items[i].key);
     if (status) return status;
     length += (size_t)snprintf(text + length, sizeof text - length, "%s%s=%s", i ? "," : "",
                                node->items[i].key, node->items[i].text);
-    if (length >= sizeof text) return FAIL(r, node, "arithmetic is too long");
+    if (length >= sizeof text) break;
   }
+  if (length >= sizeof text) return FAIL(r, node, "arithmetic is too long");
   free(c->arithmetic);
   return (c->arithmetic = strdup(text)) ? ATTEST_OK : out_of_memory(r);
 }

@@ -41,9 +41,13 @@ attest_status subject_command_new(subject_command **command, char *const words[]
   int complete = c && c->words;
   if (complete) *c = (subject_command){0, c->words, shell, persistent, flags, {0}};
   if (complete && shell) {
-    /* sh -c 'CMD "$@"' sh FOLDER */
-    char *line = malloc(strlen(words[0]) + sizeof line_end);
-    if (line) sprintf(line, "%s%s", words[0], line_end);
+    /* sh -c 'CMD "$@"' sh FOLDER. The end of CMD's line, as of a block in YAML, would make the
+     * folder a command of its own. */
+    size_t length = strlen(words[0]);
+    while (length && words[0][length - 1] == '\n')
+      length--;
+    char *line = malloc(length + sizeof line_end);
+    if (line) sprintf(line, "%.*s%s", (int)length, words[0], line_end);
     c->words[0] = strdup("sh");
     c->words[1] = strdup("-c");
     c->words[2] = line;

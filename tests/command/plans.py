@@ -132,7 +132,16 @@ def multiply():
     params = document["cases"][-1]["params"]
     expect("the certificate has the parameters", params["window"] == "3,0" and params["softcap"] == "30", params)
     replay = document["cases"][0]["replay"].split(" --case ")[1]
-    status, out, err, document = plan(open(path("plan.yaml")).read(), "--case", seen[5])
+    replayed = open(path("plan.yaml")).read()
+    # 300 digits and an exponent, of which nothing may be lost; a command in a block ends with a line end.
+    status, out, err, document = plan(HEAD.replace("exec: 'X=1 PYTHON SUBJECT'", "exec: 'PYTHON SUBJECT'").replace(
+        "shell: {exec: 'PYTHON SUBJECT'}", "shell:\n    exec: |\n      PYTHON SUBJECT") + f"""
+  - {{name: fwd, subject: shell, kernel: softmax, shape: {{n: 4, d: 8}}, bound: {{out: 'abs<=1{300 * '0'}e-320', lse: 'abs<=1{300 * '0'}e-302'}}}}
+""")
+    verdicts = [(line.split()[0], re.search(r"output=(\S+)", line)[1]) for line in out.splitlines()]
+    expect("long bounds are read to their end, commands without the end of their line", status == 1 and
+           sorted(verdicts) == [("CERTIFIED", "lse"), ("REFUTED", "out")], out + err)
+    status, out, err, document = plan(replayed, "--case", seen[5])
     expect("--case runs one", status == 0 and names(out) == [seen[5]], out + err)
     expect("... which the replay names", replay == seen[0], replay)
     status, out, err, _ = plan(open(path("plan.yaml")).read(), "--case", seen[5], "--quiet")
@@ -380,7 +389,7 @@ cases:
     expect: certified""".split("\n")
     for number, old, new, word in (
             (1, "1", "2", "attest: 1"), (2, "flash-attn", "flash", "flash"), (3, "dtype", "dtpye", "dtpye"),
-            (3, "timeout: 60s", "timeout: soon", "soon"), (3, "products: bf16", "products: x", "products"),
+            (3, "timeout: 60s", "timeout: soon", "soon"), (3, "products: bf16", "products: x", "products"), (3, "{products: bf16", "'products=bf16" + 300 * ",block=64" + "'}  # {", "too long"),
             (5, "exec", "exce", "exce"), (5, "[a, b]", "[]", "exec"), (5, "persistent: true", "persistent: maybe", "persistent"),
             (5, "exec: [a, b]", "library: x.so", "persistent"), (5, "exec: [a, b], persistent: true", "persistent: true", "needs one"),
             (8, "mine", "yours", "yours"), (9, "softmax", "softmx", "softmx"), (9, "kernel", "kernle", "kernle"),
