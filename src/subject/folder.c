@@ -18,10 +18,11 @@ attest_status folder_make(char path[FOLDER_PATH], attest_error *error) {
   if (snprintf(path, FOLDER_PATH, "%s/attest-XXXXXX", base) >= FOLDER_PATH - 64)
     return attest_fail(error, ATTEST_ERR_INPUT, "the path in TMPDIR is too long");
   if (mkdtemp(path)) return ATTEST_OK;
-  return attest_fail(error, ATTEST_ERR_IO,
-                     "no folder for the subject's tensors can be made in %s: %s; name one that can "
-                     "be written in the environment variable TMPDIR",
-                     base, strerror(errno));
+  return attest_fail(
+      error, ATTEST_ERR_IO,
+      "no folder for tensors can be made in %s: %s; name one that can be written in the "
+      "environment variable TMPDIR",
+      base, strerror(errno));
 }
 
 /* ---- filling ---- */
@@ -76,32 +77,58 @@ int folder_is_full(const char *path, uint64_t bytes) {
 
 /* ---- removing ---- */
 
-static void remove_entries(int folder) {
-  DIR *stream = fdopendir(folder); /* closes `folder` at its end */
-  if (!stream) {
-    close(folder);
-    return;
-  }
+static int is_dots(const char *name) {
+  return !strcmp(name, ".") || !strcmp(name, "..");
+}
+
+static int remove_entry(int folder, const char *name) {
+  return unlinkat(folder, name, 0) ? unlinkat(folder, name, AT_REMOVEDIR) : 0;
+}
+
+/* A subject may have taken the right to read or to remove entries. */
+static int open_inner(int folder, const char *name) {
+  fchmodat(folder, name, 0700, AT_SYMLINK_NOFOLLOW);
+  return openat(folder, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+}
+
+/* Removes what `inner` holds, which is closed; folders that are not empty move up into `top`. */
+static void lift_entries(int top, int inner, unsigned long *lifted) {
+  DIR *stream = fdopendir(inner);
   struct dirent *entry;
-  while ((entry = readdir(stream))) {
-    if (!strcmp(entry->d_name, ".") || !strcmp(entry->d_name, "..")) continue;
-    if (!unlinkat(dirfd(stream), entry->d_name, 0)) continue;
-    int inner =
-        openat(dirfd(stream), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (inner < 0 && !fchmodat(dirfd(stream), entry->d_name, 0700, AT_SYMLINK_NOFOLLOW))
-      inner = openat(dirfd(stream), entry->d_name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    if (inner < 0) continue;
-    fchmod(inner, 0700); /* a subject may have taken the right to remove entries */
-    remove_entries(inner);
-    unlinkat(dirfd(stream), entry->d_name, AT_REMOVEDIR);
+  if (!stream) close(inner);
+  while (stream && (entry = readdir(stream))) {
+    char name[32];
+    if (is_dots(entry->d_name) || !remove_entry(dirfd(stream), entry->d_name)) continue;
+    fchmodat(dirfd(stream), entry->d_name, 0700, AT_SYMLINK_NOFOLLOW);
+    snprintf(name, sizeof name, ".%lu", ++*lifted);
+    renameat(dirfd(stream), entry->d_name, top, name);
   }
-  closedir(stream);
+  if (stream) closedir(stream);
+}
+
+/* Takes every folder in `top` up by a level: how many are gone. */
+static size_t remove_level(int top, unsigned long *lifted) {
+  DIR *stream = fdopendir(openat(top, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct dirent *entry;
+  size_t gone = 0;
+  while (stream && (entry = readdir(stream))) {
+    if (is_dots(entry->d_name) || !remove_entry(top, entry->d_name)) continue;
+    int inner = open_inner(top, entry->d_name);
+    if (inner >= 0) lift_entries(top, inner, lifted);
+    if (inner >= 0 && !remove_entry(top, entry->d_name)) gone++;
+  }
+  if (stream) closedir(stream);
+  return gone;
 }
 
 void folder_remove(const char *path) {
   /* A subject may have put a link to elsewhere in its place. */
   fchmodat(AT_FDCWD, path, 0700, AT_SYMLINK_NOFOLLOW);
   int folder = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-  if (folder >= 0) remove_entries(folder);
+  /* Level by level: folders may be nested deeper than there are descriptors. */
+  unsigned long lifted = 0;
+  while (folder >= 0 && remove_level(folder, &lifted))
+    continue;
+  if (folder >= 0) close(folder);
   if (rmdir(path) && errno == ENOTDIR) unlink(path);
 }

@@ -2,6 +2,7 @@
 /* Functions of shared libraries: the tensors go into shared memory, a worker calls, the memory is
  * looked at. */
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -67,10 +68,12 @@ static void lay_out(shared_header *plan, const attest_problem *problem, unsigned
 }
 
 static attest_status map_shared(shared *s, uint64_t size, attest_error *error) {
-  s->descriptor = memfd_create("attest", MFD_CLOEXEC);
+  s->descriptor = memfd_create("attest", MFD_CLOEXEC | MFD_ALLOW_SEALING);
   void *memory = MAP_FAILED;
   if (s->descriptor >= 0 && !ftruncate(s->descriptor, (off_t)size))
     memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED, s->descriptor, 0);
+  /* A library that finds the descriptor cannot cut the memory short while it is read here. */
+  if (memory != MAP_FAILED) fcntl(s->descriptor, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW);
   if (memory == MAP_FAILED) {
     int code = errno;
     if (s->descriptor >= 0) close(s->descriptor);
@@ -131,8 +134,15 @@ static void fail_fault(subject_result *result, const shared *s) {
                name, bytes);
 }
 
-/* After a call that returned 0: whether it kept to its tensors and left the environment alone. */
-static void inspect(subject_result *result, const shared *s) {
+/* An input that is no longer what it was, through memory that the library made writable. */
+static int is_changed(const shared *s, const shared_tensor *t, const attest_problem *problem) {
+  return !t->output &&
+         memcmp(s->memory + t->pages_at + t->lead, problem->input[t->index].data, t->bytes);
+}
+
+/* After a call that returned 0: whether it kept to its tensors and left the environment alone. The
+ * inputs of the problem are copies that only this process has. */
+static void inspect(subject_result *result, const shared *s, const attest_problem *problem) {
   const shared_header *h = s->header;
   static const char flags[] = "flush-to-zero, denormals-are-zero or a rounding mode";
   if (h->environment & ENVIRONMENT_AFTER_LOAD) {
@@ -150,8 +160,13 @@ static void inspect(subject_result *result, const shared *s) {
     const shared_tensor *t = &s->plan->tensors[i];
     int64_t at = 0;
     uint64_t count = t->output ? touched_beside(&at, s, t) : 0;
-    if (!count) continue;
     char reason[48];
+    if (is_changed(s, t, problem)) {
+      snprintf(reason, sizeof reason, "wrote-input(%.20s)", name_of(t));
+      subject_fail(result, reason, "it made the input %s writable, and wrote to it", name_of(t));
+      return;
+    }
+    if (!count) continue;
     snprintf(reason, sizeof reason, "wrote-%s(%.20s)", at < 0 ? "before" : "past-end", name_of(t));
     subject_fail(result, reason, "it wrote %llu bytes beside %s, the first at %lld of %llu",
                  (unsigned long long)count, name_of(t), (long long)at,
@@ -160,8 +175,8 @@ static void inspect(subject_result *result, const shared *s) {
   }
 }
 
-static void judge(subject_result *result, const shared *s, child_event event,
-                  const subject_child *child, const subject_limits *limits) {
+static void judge(subject_result *result, const shared *s, const attest_problem *problem,
+                  child_event event, const subject_child *child, const subject_limits *limits) {
   const shared_header *h = s->header;
   if (subject_judge(result, event, child, limits, 0)) {
     if (event == CHILD_EXITED && WIFSIGNALED(child->status) && h->fault_signal)
@@ -172,13 +187,14 @@ static void judge(subject_result *result, const shared *s, child_event event,
     subject_fail(result, "exited", "it ended the process instead of returning");
     return;
   }
-  inspect(result, s);
+  inspect(result, s, problem);
 }
 
 /* ---- the call ---- */
 
 static attest_status call(subject_result *result, const shared *s, const char *path,
-                          const char *symbol, const subject_limits *limits, attest_error *error) {
+                          const char *symbol, const attest_problem *problem,
+                          const subject_limits *limits, attest_error *error) {
   subject_child child;
   char *argv[] = {(char *)"/proc/self/exe", (char *)"subject-worker", (char *)path, (char *)symbol,
                   NULL};
@@ -191,7 +207,7 @@ static attest_status call(subject_result *result, const shared *s, const char *p
   s->header->message[sizeof s->header->message - 1] = 0;
   if (event == CHILD_EXITED && s->header->phase == PHASE_START && s->header->message[0])
     return attest_fail(error, ATTEST_ERR_INPUT, "library: %s", s->header->message);
-  judge(result, s, event, &child, limits);
+  judge(result, s, problem, event, &child, limits);
   return ATTEST_OK;
 }
 
@@ -240,10 +256,10 @@ attest_status subject_library(subject_result *result, const char *spec, attest_p
   if (!status) {
     *s.header = plan;
     strcpy((char *)s.memory + plan.params_at, params);
-    fill(&s, problem);
     result->outputs = (subject_memory){s.memory, plan.size};
     status = inputs_keep(&inputs, result, problem, error);
-    if (!status) status = call(result, &s, path, symbol, limits, error);
+    if (!status) fill(&s, problem);
+    if (!status) status = call(result, &s, path, symbol, problem, limits, error);
     if (!status) status = inputs_inspect(result, &inputs, problem, NULL, error);
     if (status) inputs_put_back(problem, &inputs);
     close(s.descriptor);

@@ -6,6 +6,7 @@ import glob
 import hashlib
 import json
 import os
+import resource
 import shutil
 import signal
 import subprocess
@@ -76,6 +77,10 @@ def work(d, mode):
     elif mode == "huge": np.save(d + "/out.npy", np.zeros((5000, 2000), "f4"))
     elif mode == "pipe": os.mkfifo(d + "/out.npy")
     elif mode == "folder": os.makedirs(d + "/out.npy/deep/er"); os.chmod(d + "/out.npy", 0)
+    elif mode == "nested":  # deeper than attest has descriptors
+        np.save(d + "/out.npy", out); os.chdir(d)
+        for i in range(300): os.mkdir("a"); open("file", "w").close(); os.chdir("a")
+        os.chmod("..", 0)
     elif mode == "wrong": np.save(d + "/out.npy", out + np.float32(0.01))
     elif mode == "memory": x = [np.ones(1 << 20)] ; exec("while True: x.append(np.ones(1 << 19)); time.sleep(0.002)")
     elif mode == "prints":
@@ -221,6 +226,13 @@ def refuted():
 def ended():
     status, _, out, err = check("children")
     expect("children that were left running are ended", status == 0 and not processes(f"^sleep {NAP}"), out + err)
+    nofile = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (100, nofile[1]))
+    status, _, out, err = check("nested")
+    resource.setrlimit(resource.RLIMIT_NOFILE, nofile)
+    expect("folders are removed at any depth", status == 0 and out.startswith("CERTIFIED "), out + err)
+    status, _, out, err = check("", command=COMMAND + "\n")
+    expect("the end of the line is no part of the command", status == 0 and out.startswith("CERTIFIED "), out + err)
     status, _, out, err = check("bomb", "--timeout", "1.5")
     expect("so is a small fork bomb", status == 1 and not processes(KERNEL), out + err)
     for number, code in ((signal.SIGINT, 3), (signal.SIGTERM, 3), (signal.SIGHUP, 3)):

@@ -91,6 +91,7 @@ def hostile():
         "fails": "status(5)", "crashes": "crash(SIGABRT)", "reads_null": "crash(SIGSEGV)",
         "leaves": "exited", "writes_past_end": "wrote-past-end(out)", "writes_far_past_end": "wrote-past-end(out)",
         "writes_before": "wrote-before(out)", "writes_into_k": "wrote-input(k)",
+        "unprotects_k": "wrote-input(k)",
         "reads_past_end": "read-past-end(v)", "changes_rounding": "environment", "sets_ftz": "environment",
         "kills_its_group": "crash(SIGKILL)",
     }
@@ -108,6 +109,8 @@ def hostile():
            "reason=wrote-before(out)\n" in out, (status, out, err))
     status, _, out, err = certify(library, "closes_everything")
     expect("one that closes all descriptors can still be right", status == 0 and out.startswith("CERTIFIED "), out + err)
+    status, _, out, err = certify(library, "shortens_all")
+    expect("the memory of the tensors cannot be cut short", status == 0 and out.startswith("CERTIFIED "), out + err)
     status, _, out, err = certify(library, "stops", "--timeout", "0.5")
     expect("one that stops itself is a hang", status == 1 and "reason=timeout\n" in out, out + err)
     status, _, out, err = certify(library, "kills_its_parent")

@@ -2,12 +2,16 @@
 /* Subjects that misbehave, for tests/command/subjects_library.py; each name says how. */
 #include "attest.h"
 
+#include <fcntl.h>
 #include <fenv.h>
 #include <math.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
 #include <unistd.h>
 #ifdef __x86_64__
 #include <xmmintrin.h>
@@ -91,6 +95,25 @@ int writes_into_k(const attest_call *call) {
   sound(call);
   ((float *)call->k.data)[3] = 1;
   return 0;
+}
+int unprotects_k(const attest_call *call) {
+  uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE), at = (uintptr_t)call->k.data;
+  sound(call);
+  if (!mprotect((void *)(at / page * page), page, PROT_READ | PROT_WRITE))
+    ((float *)call->k.data)[3] += 1;
+  return 0;
+}
+/* Through the process that called: its descriptors are in /proc. */
+int shortens_all(const attest_call *call) {
+  for (int i = 0; i < 64; i++) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/fd/%d", (int)getppid(), i);
+    int descriptor = open(path, O_RDWR | O_NONBLOCK);
+    struct stat info;
+    if (descriptor >= 0 && !fstat(descriptor, &info) && S_ISREG(info.st_mode) && !info.st_nlink)
+      if (ftruncate(descriptor, 0)) continue;
+  }
+  return sound(call);
 }
 int reads_past_end(const attest_call *call) {
   const volatile float *v = call->v.data;
