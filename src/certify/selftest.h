@@ -36,7 +36,8 @@ unsigned selftest_rules(const double *got, const double *reference, const double
 
 enum { SELFTEST_STORED = 5 };
 typedef struct selftest_stored selftest_stored;
-/* Writes the files, in a folder of their own below $TMPDIR or /tmp, which closing removes. */
+/* Writes the files, in a folder of their own below $TMPDIR or /tmp, which closing removes (or the
+ * watcher of subjects, where that was started). */
 attest_status selftest_stored_open(selftest_stored **stored, attest_error *error);
 void selftest_stored_close(selftest_stored *stored);
 const char *selftest_stored_name(size_t i);

@@ -3,9 +3,10 @@
  * the file is damaged. */
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 #include <zip.h>
 
+#include "../subject/folder.h"
+#include "../subject/watcher.h"
 #include "builtin.h"
 #include "selftest.h"
 
@@ -13,7 +14,7 @@ enum { NAMES = 4 };
 static const char *const names[NAMES] = {"q", "k", "v", "out"};
 
 struct selftest_stored {
-  char folder[64];
+  char folder[FOLDER_PATH];
   const selftest_case *plan;
   attest_problem *problem;
   void *storage;
@@ -28,8 +29,9 @@ const char *selftest_stored_name(size_t i) {
   return stored_names[i];
 }
 
-static void path_of(char path[128], const selftest_stored *s, const char *name, const char *end) {
-  snprintf(path, 128, "%s/%s%s", s->folder, name, end);
+static void path_of(char path[FOLDER_PATH + 64], const selftest_stored *s, const char *name,
+                    const char *end) {
+  folder_file(path, s->folder, name, end);
 }
 
 static attest_status io_error(const selftest_stored *s, attest_error *error) {
@@ -42,7 +44,7 @@ static attest_status io_error(const selftest_stored *s, attest_error *error) {
 /* Elements with the first axis fastest, the most significant byte first. */
 static attest_status write_reversed(const selftest_stored *s, const char *name,
                                     const attest_tensor *t, attest_error *error) {
-  char path[128], header[118 + 1];
+  char path[FOLDER_PATH + 64], header[118 + 1];
   path_of(path, s, name, ".be.npy");
   FILE *f = fopen(path, "wb");
   if (!f) return io_error(s, error);
@@ -66,7 +68,7 @@ static attest_status write_reversed(const selftest_stored *s, const char *name,
 }
 
 static attest_status write_npz(const selftest_stored *s, attest_error *error) {
-  char path[128], member[128], name[16];
+  char path[FOLDER_PATH + 64], member[FOLDER_PATH + 64], name[16];
   int code, failed = 0;
   path_of(path, s, "all", ".npz");
   zip_t *archive = zip_open(path, ZIP_CREATE | ZIP_TRUNCATE, &code);
@@ -87,7 +89,7 @@ static attest_status write_npz(const selftest_stored *s, attest_error *error) {
 /* A copy without its last bytes, or with one of them changed. */
 static attest_status write_damaged(const selftest_stored *s, const char *from, const char *to,
                                    int truncate, attest_error *error) {
-  char path[128];
+  char path[FOLDER_PATH + 64];
   path_of(path, s, from, "");
   FILE *in = fopen(path, "rb");
   path_of(path, s, to, "");
@@ -103,7 +105,7 @@ static attest_status write_damaged(const selftest_stored *s, const char *from, c
 }
 
 static attest_status write_all(const selftest_stored *s, attest_error *error) {
-  char path[128];
+  char path[FOLDER_PATH + 64];
   path_of(path, s, "all", ".safetensors");
   attest_status status = tensor_write_safetensors(path, NAMES, names, s->tensors, error);
   for (int i = 0; i < NAMES && !status; i++) {
@@ -117,20 +119,18 @@ static attest_status write_all(const selftest_stored *s, attest_error *error) {
 }
 
 attest_status selftest_stored_open(selftest_stored **result, attest_error *error) {
-  const char *where = getenv("TMPDIR");
   selftest_stored *s = *result = calloc(1, sizeof *s);
   if (!s) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  snprintf(s->folder, sizeof s->folder, "%.32s/attest-selftest-XXXXXX", where ? where : "/tmp");
-  if (!mkdtemp(s->folder)) {
-    attest_status status = io_error(s, error);
+  attest_status status = folder_make(s->folder, error);
+  if (status) {
     *s->folder = 0;
     return status;
   }
+  watcher_note(WATCH_FOLDER, 0, s->folder);
   s->plan = selftest_plan_find("softmax", "causal", ATTEST_FLOAT32);
   if (!s->plan) return attest_fail(error, ATTEST_ERR_INPUT, "the plan has no case softmax/causal");
   const problem_room *room = certify_room(s->plan->problem.kernel);
-  attest_status status =
-      synthetic_build(&s->problem, &s->storage, &s->plan->problem, s->plan->seed, error);
+  status = synthetic_build(&s->problem, &s->storage, &s->plan->problem, s->plan->seed, error);
   if (!status) status = builtin_kernel_prepare(&s->kernel, room, s->problem, ATTEST_FLOAT32, error);
   if (!status) status = builtin_kernel_compute(&s->kernel, room, error);
   if (status) return status;
@@ -140,20 +140,11 @@ attest_status selftest_stored_open(selftest_stored **result, attest_error *error
 }
 
 void selftest_stored_close(selftest_stored *s) {
-  static const char *const files[] = {"all.safetensors", "all.npz", "cut.safetensors", "bad.npz"};
-  char path[128];
   if (!s) return;
-  for (size_t i = 0; i < sizeof files / sizeof *files && *s->folder; i++) {
-    path_of(path, s, files[i], "");
-    unlink(path);
+  if (*s->folder) {
+    folder_remove(s->folder);
+    watcher_note(FORGET_FOLDER, 0, s->folder);
   }
-  for (int i = 0; i < NAMES && *s->folder; i++) {
-    path_of(path, s, names[i], ".npy");
-    unlink(path);
-    path_of(path, s, names[i], ".be.npy");
-    unlink(path);
-  }
-  if (*s->folder) rmdir(s->folder);
   builtin_kernel_clear(&s->kernel);
   attest_problem_free(s->problem);
   free(s->storage);
@@ -170,7 +161,7 @@ static attest_status read_one(tensor_file **file, attest_tensor *t, const selfte
                               size_t format, int i, const mutant_library *library) {
   static const char *const archives[SELFTEST_STORED] = {"all.safetensors", "all.npz", "",
                                                         "cut.safetensors", "bad.npz"};
-  char path[128];
+  char path[FOLDER_PATH + 64];
   attest_error error;
   path_of(path, s, *archives[format] ? archives[format] : names[i],
           *archives[format] ? "" : ".be.npy");

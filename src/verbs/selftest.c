@@ -7,6 +7,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "../subject/watcher.h"
 #include "internal.h"
 #include "verbs.h"
 
@@ -111,7 +112,10 @@ static attest_status run(selftest_matrix *matrix, const verb_options *options,
                          attest_error *error) {
   selftest *test;
   selftest_totals *totals = &matrix->totals;
-  attest_status status = selftest_open(&test, &certify_mutants, error);
+  /* It removes the folder of the stored outputs when this process is killed. */
+  attest_status status = watcher_start(error);
+  if (status) return status;
+  status = selftest_open(&test, &certify_mutants, error);
   if (!status) status = selftest_begin(totals, test, error);
   for (size_t i = 0; i < selftest_plan_count && !status; i++)
     print_sound(selftest_sound_case(totals, test, i));

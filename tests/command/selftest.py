@@ -4,8 +4,10 @@
 import json
 import os
 import re
+import subprocess
+import time
 
-from attest_command import done, expect, path, run, validate
+from attest_command import ATTEST, done, expect, path, run, validate
 
 status, out, err = run("selftest", "--json", "matrix.json", "--html", "matrix.html", timeout=600)
 lines = out.splitlines()
@@ -45,4 +47,20 @@ status, out, err = run("selftest", "--mutant", "nobody")
 expect("an unknown mutant is trouble", status == 2 and "nobody" in err and not out, err)
 status, out, err = run("selftest", "--mutant", "reader/first-member-for-all", env={**os.environ, "TMPDIR": "/nowhere"})
 expect("no folder for files is trouble", status == 2 and "/nowhere" in err, err)
+# Killed, it leaves no files behind; the path of TMPDIR may be long.
+folder = path("a-long-name-" + 60 * "x")
+os.mkdir(folder)
+environment = {**os.environ, "TMPDIR": folder}
+status, out, err = run("selftest", "--mutant", "reader/first-member-for-all", env=environment)
+expect("files of the self-test are in TMPDIR, and removed", status == 0 and not os.listdir(folder), (err, os.listdir(folder)))
+process = subprocess.Popen([ATTEST, "selftest"], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env=environment)
+until = time.monotonic() + 60
+while not os.listdir(folder) and time.monotonic() < until:
+    time.sleep(0.01)
+begun = os.listdir(folder)
+process.kill()
+process.wait()
+while os.listdir(folder) and time.monotonic() < until:
+    time.sleep(0.01)
+expect("... also when it is killed", begun and not os.listdir(folder), (begun, os.listdir(folder)))
 done()
