@@ -95,6 +95,8 @@ def _write(path, tensors):
 
 
 def _text(value):
+    if getattr(value, "shape", None) == () and hasattr(value, "item"):  # a float32 is no decimal: its digits are rounded
+        value = value.item()
     if value is True or value is False:
         return str(value).lower()
     if isinstance(value, float):

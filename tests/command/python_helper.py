@@ -111,6 +111,10 @@ def torch_kernels():
     if sdpa:
         out = sdpa(q, k, v, is_causal=True)
         certifies("scaled_dot_product_attention", q, k, v, out[0] if isinstance(out, tuple) else out, is_causal=True)
+    for scale in (torch.tensor(0.3), torch.tensor(0.3).bfloat16(), np.float32(0.3), np.float16(0.3), np.array(0.3)):  # none of them is 3/10
+        a, b, c = (x.double() for x in (q, k, v))
+        certifies(f"a scale of the type {scale.dtype}", a, b, c, torch.softmax(a @ b.transpose(-1, -2) * float(scale), -1) @ c, scale=scale)
+    certifies("a NumPy bool", q, k, v, torch.softmax((q @ k.transpose(-1, -2)) / 4, -1) @ v, is_causal=np.False_)
     certifies("a tensor that needs a gradient", q.requires_grad_(), k, v, torch.softmax((q @ k.transpose(-1, -2)) / 4, -1) @ v)
     certifies("transposed tensors", q.transpose(1, 2), k.transpose(1, 2), v.transpose(1, 2),
               (torch.softmax((q @ k.transpose(-1, -2)) / 4, -1) @ v).transpose(1, 2), layout="bnhd")
