@@ -2,8 +2,8 @@
 /* A softmax attention kernel in C, in the form that attest calls:
  *
  *   gcc -O2 -shared -fPIC kernel.c -o kernel.so -lm          (-I for the folder of attest.h)
- *   attest check softmax --q q.npy --k k.npy --v v.npy --causal top-left --library
- * ./kernel.so:attention
+ *   attest check softmax --q q.npy --k k.npy --v v.npy --causal top-left \
+ *     --library ./kernel.so:attention
  */
 #include <attest.h>
 #include <math.h>
