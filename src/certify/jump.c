@@ -25,7 +25,7 @@ typedef struct {
   unsigned char *chosen; /* a loose key each */
   int64_t *keys;         /* the selection, rising */
   const double *got;
-  double weights[ROOM_MIX_MAX];
+  double *weights; /* of mixtures, a loose key each */
 } search;
 
 static engine_selection selection_of(const search *s) {
@@ -207,8 +207,9 @@ int engine_jump(engine_scratch *scratch, const engine_place *at, const engine_vi
     return 0;
   }
   s.chosen = calloc((size_t)s.choice.loose_count + 1, 1);
+  s.weights = malloc((size_t)(s.choice.loose_count + 1) * sizeof *s.weights);
   s.keys = malloc((size_t)(s.choice.fixed_count + s.choice.loose_count + 1) * sizeof *s.keys);
-  if (!status && (!s.chosen || !s.keys))
+  if (!status && (!s.chosen || !s.weights || !s.keys))
     status = attest_fail(&error, ATTEST_ERR_MEMORY, "out of memory");
   if (status) {
     engine_fail(at->e, status, &error);
@@ -220,6 +221,7 @@ int engine_jump(engine_scratch *scratch, const engine_place *at, const engine_vi
       engine_element_count(at, &s.elements[c]);
   }
   free(s.chosen);
+  free(s.weights);
   free(s.keys);
   room_choice_clear(&s.choice);
   return 1;

@@ -113,7 +113,6 @@ typedef struct {
                     */
 } room_choice;
 void room_choice_clear(room_choice *choice);
-enum { ROOM_MIX_MAX = 64 }; /* loose keys that `mix` looks at, at most */
 
 /* How far a selection of keys is from one that the scores make. */
 typedef struct {
@@ -172,7 +171,7 @@ typedef struct problem_room {
                 const attest_problem *problem, const problem_slice *slice, int64_t row,
                 double edge);
   /* Choices that mix: weights of the loose keys whose mean is about got[0 .. dv-1], a guess. 0:
-   * none was looked for (too many keys, no memory). */
+   * none was looked for (no keys, no memory). */
   int (*mix)(double *weights, const room_choice *choice, const problem_slice *slice,
              const double *got);
   /* Whether `got` is no out[component] of any selection of the choice with values moved by eps_v

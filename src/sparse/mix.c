@@ -8,6 +8,8 @@
 #include "weights.h"
 
 enum { STEPS = 4096 };
+/* Products that all steps may take together. */
+#define WORK 0x1p28
 
 /* sum_c v_j[c] (x[c] - got[c]): how fast the distance grows with the weight of key j. */
 static double slope_of(const double *v, const double *x, const double *got, int64_t dv) {
@@ -43,20 +45,45 @@ static int step(double *w, double *x, const double *v, const double *got, int64_
   return 1;
 }
 
+static double square_distance(const double *x, const double *got, int64_t dv) {
+  double sum = 0;
+  for (int64_t c = 0; c < dv; c++)
+    sum += (x[c] - got[c]) * (x[c] - got[c]);
+  return sum;
+}
+
+/* The best of equal weights and of single keys. */
+static void start(double *w, double *x, const double *v, const double *got, int64_t n, int64_t dv) {
+  int64_t nearest = 0;
+  double least = INFINITY;
+  for (int64_t c = 0; c < dv; c++)
+    x[c] = 0;
+  for (int64_t j = 0; j < n; j++) {
+    double square = square_distance(v + j * dv, got, dv);
+    if (square < least) least = square, nearest = j;
+    w[j] = 1 / (double)n;
+    for (int64_t c = 0; c < dv; c++)
+      x[c] += w[j] * v[j * dv + c];
+  }
+  if (square_distance(x, got, dv) < least) return;
+  for (int64_t j = 0; j < n; j++)
+    w[j] = j == nearest;
+  for (int64_t c = 0; c < dv; c++)
+    x[c] = v[nearest * dv + c];
+}
+
 int sparse_mix(double *weights, const room_choice *choice, const problem_slice *slice,
                const double *got) {
   int64_t n = choice->loose_count, dv = slice->dv;
-  if (n > ROOM_MIX_MAX) return 0;
+  if (n == 0) return 0;
   double *x = malloc((size_t)((n + 1) * dv + 1) * sizeof *x), *v = x + dv;
+  double steps = fmin(STEPS, WORK / ((double)n * (double)dv));
   if (!x) return 0;
-  for (int64_t j = 0; j < n; j++) {
+  for (int64_t j = 0; j < n; j++)
     tensor_load(v + j * dv, &slice->v, choice->loose[j] * slice->v.stride[0], dv,
                 slice->v.stride[1]);
-    weights[j] = j == 0;
-  }
-  for (int64_t c = 0; c < dv; c++)
-    x[c] = v[c];
-  for (int s = 0; s < STEPS; s++)
+  start(weights, x, v, got, n, dv);
+  for (int s = 0; s < steps; s++)
     if (!step(weights, x, v, got, n, dv)) break;
   free(x);
   return 1;

@@ -231,6 +231,27 @@ START_TEST(saturated_caps_may_all_be_selected) {
 }
 END_TEST
 
+/* 40 and 90 keys exactly at the edge: rounding may bring in all of them, or one. */
+START_TEST(many_keys_at_the_edge_mix) {
+  enum { MANY = 90 };
+  float s[MANY];
+  for (int j = 0; j < MANY; j++)
+    s[j] = 0.5f;
+  for (int keys = 40; keys <= MANY; keys += 50) {
+    fixture_row r;
+    fixture_row_open(&r, "normrelu", NULL, s, keys, keys);
+    for (int some = 1; some <= keys; some += keys - 1) {
+      for (int c = 0; c < keys; c++)
+        r.out[c] = c < some ? 1.0f / (float)some : 0;
+      ck_assert_msg(fixture_row_judge(&r) == CERTIFIED, "%d of %d", some, keys);
+      r.out[0] += 0.5f;
+      ck_assert_msg(fixture_row_judge(&r) != CERTIFIED, "beyond %d of %d", some, keys);
+    }
+    fixture_row_close(&r);
+  }
+}
+END_TEST
+
 /* Scores beyond the range of double, on both sides: their order decides. */
 START_TEST(selections_do_not_depend_on_the_size_of_scores) {
   static const char *const scales[] = {"1e400", "1e-400", "1"};
@@ -326,6 +347,7 @@ void test_sparse_edges(Suite *suite) {
   tcase_add_test(tc, results_beyond_all_values_are_refuted);
   tcase_add_test(tc, selections_do_not_depend_on_the_size_of_scores);
   tcase_add_test(tc, saturated_caps_may_all_be_selected);
+  tcase_add_test(tc, many_keys_at_the_edge_mix);
   tcase_add_loop_test(tc, models_explain_what_their_rounding_does, 0, MODEL_CASES);
   suite_add_tcase(suite, tc);
 }
