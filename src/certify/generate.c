@@ -259,20 +259,37 @@ static attest_status fill_tensor(attest_tensor *t, const char *name, filler fill
   return status;
 }
 
+/* Beyond this, products of extents overflow, of those beside a 0 too; no machine has the memory. */
+#define ELEMENTS_MAX (INT64_C(1) << 36)
+static attest_status check_size(const int64_t extents[4], const char *name, attest_error *error) {
+  int64_t n = 1;
+  for (int a = 0; a < 4; a++)
+    if (__builtin_mul_overflow(n, extents[a] ? extents[a] : 1, &n) || n > ELEMENTS_MAX)
+      return attest_fail(error, ATTEST_ERR_INPUT,
+                         "%s of %lld x %lld x %lld x %lld is too large: at most 2^36 elements are "
+                         "generated",
+                         name, (long long)extents[0], (long long)extents[1], (long long)extents[2],
+                         (long long)extents[3]);
+  return ATTEST_OK;
+}
+
 attest_status generate_inputs(generated *g, int kind, uint64_t seed, const generate_sizes *sizes,
                               attest_dtype dtype, const char *layout, const char *data,
                               attest_error *error) {
   const generate_sizes *s = sizes;
-  const int64_t extents[3][4] = {{s->b, s->heads_q, s->nq, s->d},
+  const int64_t extents[4][4] = {{s->b, s->heads_q, s->nq, s->d},
                                  {s->b, s->heads_k, s->nk, s->d},
-                                 {s->b, s->heads_k, s->nk, s->dv}};
+                                 {s->b, s->heads_k, s->nk, s->dv},
+                                 {s->b, s->heads_q, s->nq, s->dv}};
   static const filler fillers[] = {fill_query, fill_key, fill_value};
-  static const char *const names[] = {"q", "k", "v"};
+  static const char *const names[] = {"q", "k", "v", "out"};
   attest_tensor *tensors[] = {&g->q, &g->k, &g->v};
   int axes[3][4];
   size_t starts[4] = {0};
   attest_status status = ATTEST_OK;
   memset(g, 0, sizeof *g);
+  for (int i = 0; i < 4 && !status; i++)
+    status = check_size(extents[i], names[i], error);
   for (int i = 0; i < 3 && !status; i++) {
     status = set_axes(tensors[i], axes[i], dtype, layout, extents[i], error);
     size_t bytes = (size_t)tensor_elements(tensors[i]) * tensor_dtype_size(dtype);

@@ -9,7 +9,6 @@
 /* Products of lists beyond this are a slip of the pen. */
 enum { CASES_MAX = 1000000 };
 #define EXTENT_MAX (INT64_C(1) << 31)
-#define ELEMENTS_MAX (INT64_C(1) << 36)
 
 typedef struct {
   plan *p;

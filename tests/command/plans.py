@@ -133,6 +133,13 @@ def multiply():
     expect("the certificate has the parameters", params["window"] == "3,0" and params["softcap"] == "30", params)
     replay = document["cases"][0]["replay"].split(" --case ")[1]
     replayed = open(path("plan.yaml")).read()
+    # Extents whose product is 2^62 elements, or 0 in 64 bits of bytes.
+    for shape in ("n: 2147483648, d: 2147483648", "b: 4, n: 2147483648, d: 2147483648", "nq: 2147483648, dv: 2147483648, nk: 1, d: 1",
+                  "b: 0, n: 2147483648, d: 2147483648"):
+        status, out, err, document = plan(HEAD + f"""
+  - {{name: fwd, subject: stays, kernel: softmax, shape: {{{shape}}}}}
+""")
+        expect(f"a shape that is too large is trouble ({shape})", status == 2 and "too large" in err, (status, out, err))
     # 300 digits and an exponent, of which nothing may be lost; a command in a block ends with a line end.
     status, out, err, document = plan(HEAD.replace("exec: 'X=1 PYTHON SUBJECT'", "exec: 'PYTHON SUBJECT'").replace(
         "shell: {exec: 'PYTHON SUBJECT'}", "shell:\n    exec: |\n      PYTHON SUBJECT") + f"""
