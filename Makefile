@@ -308,7 +308,8 @@ coverage: ## run all tests with counts, print the share of lines that they reach
 	@$(MAKE) --no-print-directory BUILD=$(COVERAGE) CFLAGS='-O1 -g --coverage -fprofile-update=single' \
 	  $(COVERAGE)/attest $(COVERAGE)/run-tests
 	@find $(COVERAGE) -name '*.gcda' -delete
-	@$(MAKE) --no-print-directory BUILD=$(COVERAGE) CFLAGS='-O1 -g --coverage -fprofile-update=single' check
+	@$(MAKE) --no-print-directory BUILD=$(COVERAGE) CFLAGS='-O1 -g --coverage -fprofile-update=single' check || \
+	  echo "coverage: a test failed in this build, which counts lines all the same; see make check"
 	@tests/audit/coverage $(COVERAGE)
 
 proofs-clean: ## check all proofs anew
