@@ -363,28 +363,37 @@ static void find_edge(double *edge, double *next, solver *s) {
   }
 }
 
-/* r < 1: slopes are infinite at the edge, so that u alone does not say what the last key of the
- * support weighs. u = edge + rest: gaps are counted from the edge, and with t = rest^r the sum of
- * (t^(1/r) + c)^r, c >= 0, is convex in t, with slope sum y^(r-1) rest / t: Newton's method from
- * above finds t, and rest, to full relative precision. Returns it and leaves the gaps counted from
- * the edge. */
-static double rest_beyond_edge(solver *s) {
-  double edge, next, r = s->r;
+/* Marks keys at the edge, which powers leave out as they do those beyond it. */
+#define AT_EDGE 3
+
+/* r < 1: slopes are infinite at the edge, so that u alone does not say what the last keys of the
+ * support weigh. u = edge + rest: gaps are counted from the edge, keys there weigh t = rest^r, and
+ * the sum n t + sum (t^(1/r) + c)^r, c > 0, is convex in t, with slope n + sum y^(r-1) rest / t:
+ * Newton's method from above finds t to full relative precision, also where rest underflows. Fills
+ * in the weights; returns their sum. */
+static double solve_from_edge(solver *s) {
+  double edge, next, r = s->r, last = 0;
   find_edge(&edge, &next, s);
-  for (int64_t j = 0; j < s->keys; j++)
-    s->gap[j] = s->gap[j] - edge;
-  double most = next - edge, rest = most, t = first_lane(vd_power(vd_set1(rest), r));
+  for (int64_t j = 0; j < s->keys; j++) {
+    s->gap[j] = s->gap[j] == edge ? AT_EDGE : s->gap[j] - edge;
+    last += s->gap[j] == AT_EDGE;
+  }
+  double width = next - edge, rest = width, most = first_lane(vd_power(vd_set1(width), r)),
+         t = most;
   for (int step = 0; step < 100; step++) {
     power_sums m = sums_at(s, rest);
-    double fall = (m.m[0] - 1) * t / (m.m[1] * rest);
+    double fall = (last * t + m.m[0] - 1) / (last + m.m[1] * (rest / t));
     if (!(fabs(fall) < INFINITY)) break;
     t = fall < t ? t - fall : t / 2; /* a rounded slope may have led below the root */
-    double less = first_lane(vd_power(vd_set1(t), 1 / r));
-    if (!(less > 0x1p-1000)) break;
-    rest = fmin(less, most); /* a step beyond it by rounding would give the next key weight */
+    /* A step beyond it by rounding would give the next key weight. */
+    t = fmin(t, most);
+    rest = fmin(first_lane(vd_power(vd_set1(t), 1 / r)), width);
     if (fabs(fall) <= t * (s->lean ? 0x1p-20 : 0x1p-30)) break; /* the next would be its square */
   }
-  return rest;
+  double total = sums(s->w, NULL, s->gap, padded(s), rest, r, POWER_ANY, s->lean).m[0];
+  for (int64_t j = 0; j < s->keys; j++)
+    if (s->gap[j] == AT_EDGE) s->w[j] = t;
+  return total + last * t;
 }
 
 double ISA(sparse_weight_sum)(const double *x, int64_t n) {
@@ -410,17 +419,11 @@ double ISA(sparse_weight_sum)(const double *x, int64_t n) {
 double ISA(sparse_solve_gaps)(double *w, double *scratch, double *gap, int64_t *key, int64_t *keys,
                               double r, int whole, int is_double) {
   solver s = {w, scratch, gap, key, *keys, r, POWER_ANY, !is_double};
-  double total;
   if (whole)
     s.how = whole == 1 ? POWER_ONE : whole == 2 ? POWER_TWO : POWER_THREE;
   else if (r > 3)
     s.how = !is_double && r <= WHOLE_MAX && r == rint(r) ? POWER_WHOLE : POWER_NEAR;
-  if (r >= 1) {
-    total = climb(&s);
-  } else {
-    double rest = rest_beyond_edge(&s);
-    total = sums(w, NULL, gap, padded(&s), rest, r, POWER_ANY, s.lean).m[0];
-  }
+  double total = r >= 1 ? climb(&s) : solve_from_edge(&s);
   *keys = s.keys;
   return total;
 }

@@ -189,6 +189,8 @@ START_TEST(steps_give_the_same_bits_on_every_instruction_set) {
     solve_steps(&seed, 1e4, 0);
     solve_steps(&seed, 0.5, 0);
     solve_steps(&seed, 1.0 / 9, 0);
+    solve_steps(&seed, 0.01, 0);
+    solve_steps(&seed, 1e-4, 0);
   }
 }
 END_TEST
@@ -196,7 +198,7 @@ END_TEST
 /* One key leads by 1, the least at which it takes all: exactly the threshold of every alpha. For r
  * < 1 a threshold rounded up gives the others weights of a power of that rounding. */
 START_TEST(keys_at_the_threshold_have_no_weight) {
-  static const double power[] = {0.1, 1.0 / 9, 0.15, 0.25, 1.0 / 3, 0.4, 0.5, 0.7, 0.9};
+  static const double power[] = {1e-4, 0.01, 0.1, 1.0 / 9, 0.15, 0.25, 1.0 / 3, 0.4, 0.5, 0.7, 0.9};
   for (size_t p = 0; p < sizeof power / sizeof *power; p++)
     for (int keys = 2; keys <= 6; keys++)
       for (int is_double = 0; is_double < 2; is_double++) {
@@ -220,6 +222,26 @@ START_TEST(keys_at_the_threshold_have_no_weight) {
                       "r = %g, %d keys, double %d: %g and %.17g", power[p], keys, is_double, most,
                       w[leader]);
       }
+}
+END_TEST
+
+/* alpha = 101: what is left of u above the edge, t^100, underflows, and the last key weighs t = 1 -
+ * 2^-0.01 all the same. */
+START_TEST(the_last_key_has_its_weight_where_the_rest_underflows) {
+  for (int is_double = 0; is_double < 2; is_double++) {
+    double gap[16], w[16] = {0}, scratch[16];
+    int64_t key[16], left = 3;
+    for (int j = 0; j < 16; j++) {
+      gap[j] = j == 0 ? 0 : j == 1 ? 0.5 : j == 2 ? 0.75 : 2;
+      key[j] = j;
+    }
+    ISA_DISPATCH(sparse_solve_gaps)(w, scratch, gap, key, &left, 0.01, 0, is_double);
+    double least = is_double ? 1e-14 : 1e-7, last = 1 - exp2(-0.01);
+    ck_assert_int_ge(left, 2);
+    ck_assert_msg(fabs(w[0] - exp2(-0.01)) <= least && fabs(w[1] - last) <= least,
+                  "double %d: %.17g and %.17g", is_double, w[0], w[1]);
+    ck_assert(left < 3 || w[2] == 0);
+  }
 }
 END_TEST
 
@@ -249,5 +271,6 @@ void test_sparse_kernel(Suite *suite) {
   tcase_add_loop_test(tc, float64_kernel_is_certified_on_random_rows, 0, SPARSE_KERNELS);
   tcase_add_test(tc, steps_give_the_same_bits_on_every_instruction_set);
   tcase_add_test(tc, keys_at_the_threshold_have_no_weight);
+  tcase_add_test(tc, the_last_key_has_its_weight_where_the_rest_underflows);
   suite_add_tcase(suite, tc);
 }
