@@ -20,18 +20,15 @@ static int is_at_most(double x, const fmpq_t q) {
   return answer;
 }
 
-/* The largest double <= q. A ball of q may reach over a double to both of its neighbours. */
+/* The largest double <= q. The ball of q is far narrower than the doubles are apart, but it may
+ * reach over one of them. */
 static double round_down(const fmpq_t q) {
   arb_t x;
   arb_init(x);
   arb_set_fmpq(x, q, 128);
   double lo = enclosure_lower(x), next = nextafter(lo, INFINITY);
   arb_clear(x);
-  while (isfinite(next) && is_at_most(next, q)) {
-    lo = next;
-    next = nextafter(lo, INFINITY);
-  }
-  return lo;
+  return isfinite(next) && is_at_most(next, q) ? next : lo;
 }
 
 static void enclose(double bounds[2], const fmpq_t q) {
