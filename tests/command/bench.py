@@ -27,6 +27,14 @@ expect("sparse weights are timed by length, with the size of their supports", co
        all(0 < float(l[2]) < float(l[4]) <= float(l[12]) <= n for n, l in weights.items()), out + err)
 expect("sparse attention stands beside softmax attention", any(len(l) == 4 and l[0] == "4096" for l in lines), out)
 
+code, out, err = run("bench", "--kernel", "kernels", "--quick")
+table = {l.split()[0]: l.split() for l in out.splitlines() if len(l.split()) == 8 and l.split()[5].endswith("x")}
+expect("every kernel is timed, certified, and says how far off it was", code == 0 and
+       {"softmax", "softmax.float64", "rope-softmax", "taylor.chunked", "linear", "sparsemax", "topk-softmax"} <= set(table) and
+       all(0 < float(line[7]) < 16 for line in table.values()), out + err)
+code, out, err = run("bench", "--kernel", "sweep", "--quick")
+expect("a sweep is timed beside MPFR", code == 0 and re.search(r"MPFR at 96 bits.*[\d.]+ ns an input", out), out + err)
+
 with tempfile.TemporaryDirectory() as folder:
     first, second = (os.path.join(folder, name) for name in ("first.json", "second.json"))
     code, out, err = run("bench", "--kernel", "softmax", "--quick", "--threads", "1", "--json", first)
