@@ -77,9 +77,9 @@ attest_status attest_problem_set(attest_problem *problem, const char *name, cons
                                  attest_error *error);
 
 /* Borrows the tensor's data until the problem is freed. Inputs: q k v bias mask alibi-slopes sinks
- * cu-seqlens-q cu-seqlens-k seqused-k initial-state. Outputs (what the kernel returned): out lse
- * final-state indices (of top-k: int32 or int64, one row of keys a query, in any order, -1 where a
- * query sees fewer). */
+ * cu-seqlens-q cu-seqlens-k seqused-k initial-state weights coefficients. Outputs (what the kernel
+ * returned): out lse final-state indices (of top-k: int32 or int64, one row of keys a query, in any
+ * order, -1 where a query sees fewer). */
 attest_status attest_problem_input(attest_problem *problem, const char *name,
                                    const attest_tensor *tensor, attest_error *error);
 attest_status attest_problem_output(attest_problem *problem, const char *name,

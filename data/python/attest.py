@@ -121,6 +121,8 @@ def check_attention(q, k, v, out=None, *, lse=None, final_state=None, indices=No
             continue
         if _is_tensor(value) and getattr(value, "ndim", 1) > 0:
             tensors[name] = value
+        elif name == "allow_empty":
+            flags += ["--allow-empty"] if value else []
         else:
             flags.append(f"--{name.replace('_', '-')}={_text(value)}")
     for text in [bound] if isinstance(bound, str) else bound or []:

@@ -32,6 +32,7 @@ static bad_row judge_row(const room_block *block, const problem_slice *slice, in
   bad_row r = {.slice = slice->index, .row = row, .scale = 0x1p-1074};
   for (int64_t c = 0; c < width; c++) {
     double x = block->out.x[first + c];
+    if (isinf(block->out.radius[first + c])) continue; /* x is no figure */
     double got = tensor_at(&slice->out, row * slice->out.stride[0] + c * slice->out.stride[1]);
     double error = isnan(got) ? INFINITY : fabs(got - x);
     r.scale = fmax(r.scale, fabs(x));
@@ -186,9 +187,12 @@ static attest_status note_row(certify_case *result, const attest_problem *p, con
   problem_output_index(index, p, &s, OUTPUT_OUT, r->row, r->component);
   for (int i = 0; i < p->output[OUTPUT_OUT].ndim; i++)
     n += (size_t)snprintf(place + n, sizeof place - n, "%s%lld", i ? "," : "", (long long)index[i]);
-  attest_status status = diagnose_note(
-      result, error, "row of out[%s]: off by %.3g where the row reaches %.3g, condition %.3g",
-      place, r->error, r->scale, r->condition);
+  attest_status status =
+      r->scale > 0x1p-1074 && isfinite(r->condition)
+          ? diagnose_note(result, error,
+                          "row of out[%s]: off by %.3g where the row reaches %.3g, condition %.3g",
+                          place, r->error, r->scale, r->condition)
+          : diagnose_note(result, error, "row of out[%s]: off by %.3g", place, r->error);
   if (!status && !strcmp(p->kernel->name, "softmax")) status = note_keys(result, p, r, error);
   return status;
 }

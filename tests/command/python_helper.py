@@ -138,6 +138,13 @@ def errors():
         attest.assert_attention(q, k, v, out + 1)
     except AssertionError as e:
         expect("the message names the element and the bound", "out[" in str(e) and "backward<=16" in str(e) and "exactly" in str(e), e)
+    empty = np.zeros((0, 4), "f4")
+    certifies("an empty tensor, where that is allowed,", empty, empty, empty, empty, allow_empty=True)
+    try:
+        attest.assert_attention(empty, empty, empty, empty)
+        expect("an empty tensor raises AttestError", False)
+    except attest.AttestError as e:
+        expect("an empty tensor raises AttestError", "allow-empty" in str(e), e)
     test = path("test_kernel.py")
     open(test, "w").write("import sys\nsys.path.insert(0, %r)\nimport attest, numpy as np\ndef test_it():\n"
                           "    q = np.zeros((3, 4), 'f4')\n    attest.assert_attention(q, q, q, q)\n"
