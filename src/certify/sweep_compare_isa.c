@@ -49,7 +49,7 @@ ISA_INLINE unsigned half_signs(vhi x) {
 /* 2^(23 - e), e = max(floor(log2 x), -126), x finite. */
 ISA_INLINE vd inverse_ulp(vd x) {
   vdi power = (vdi)vd_max(x, vd_set1(0x1p-126)) & vdi_set1((int64_t)0x7ff << MANTISSA);
-  return (vd)(vdi_set1((int64_t)(2 * 1023 + 23) << MANTISSA) - power);
+  return (vd)((vdu){0} + ((uint64_t)(2 * 1023 + 23) << MANTISSA) - (vdu)power);
 }
 
 ISA_INLINE vdi bin_of(vd ulp) {
