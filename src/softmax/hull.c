@@ -13,7 +13,7 @@
 static double size_of(double far, double v, double u_w, double quantum) {
   if (!(far > 0)) return 0;
   double unit = (u_w * fabs(v) + quantum) / BELOW;
-  if (unit > 0) unit += 0x1p-1073; /* what rounds among subnormals */
+  if (v != 0 || quantum > 0) unit += 0x1p-1073; /* what rounds among subnormals, or to 0 */
   return unit > 0 ? fmin(far * BELOW / unit, DBL_MAX) : INFINITY;
 }
 

@@ -142,15 +142,25 @@ static int run_suite(report *r, const verb_options *options) {
   return verb_finish(r, options);
 }
 
+/* The first flag given that the suite has no use for; NULL: none. */
+static const char *only_of_plans(const verb_options *options) {
+  static const char *const names[] = {"time", "rows", "case"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (verb_option(options, names[i])) return names[i];
+  return NULL;
+}
+
 int verb_certify(int argc, char **argv) {
   verb_options options;
   report r = {0};
   int status = verb_options_parse(&options, &definition, argc, argv);
   if (status >= 0) return status;
   int builtin = verb_option(&options, "builtin") != NULL;
-  const char *path = options.operand_count ? options.operands[0] : "attest.yaml";
+  const char *path = options.operand_count ? options.operands[0] : "attest.yaml", *plan_only;
   if (builtin && options.operand_count)
     status = verb_usage_error("%s and --builtin: give one of them", path);
+  else if (builtin && (plan_only = only_of_plans(&options)))
+    status = verb_usage_error("--%s is for plans, not for --builtin", plan_only);
   else if (!builtin && !options.operand_count && access(path, R_OK))
     status = verb_usage_error("no plan: name one, put attest.yaml here, or say --builtin");
   else if (!(status = verb_set_threads(&options)) && !(status = verb_can_report(&options))) {

@@ -235,7 +235,7 @@ static int parse_arguments(verb_options *options, int argc, char **argv) {
   if (options->operand_count > d->operands_max)
     return verb_usage_error("unexpected argument %s: %s", options->operands[d->operands_max],
                             d->usage);
-  return 0;
+  return verb_check_overwrite(options);
 }
 
 int verb_options_parse(verb_options *options, const verb_definition *definition, int argc,

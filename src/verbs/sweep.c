@@ -35,7 +35,7 @@ static const verb_flag flags[] = {
     {"seed", "S", 0, "of the inputs at which MPFR is asked again (default 1)"},
     {"json", "FILE", 0, "write the certificate"},
     {"quiet", NULL, 0, "only the verdict line"},
-    {"timeout", "T", 0, "seconds for 65,536 inputs (default 60)"},
+    {"timeout", "T", 0, "of --library: seconds for 65,536 inputs (default 60)"},
     {"memory", "SIZE", 0, "of a process of --library (default: four fifths of what is free)"},
     {"threads", "N", 0, "worker threads (default: all processors)"},
 };
@@ -227,13 +227,20 @@ static int call(void *context, int worker, float *out, const float *in, int64_t 
   return failed;
 }
 
+/* The suite's own functions have neither an interface nor limits to choose. */
+static int refuse_limits(const verb_options *options) {
+  static const char *const names[] = {"abi", "timeout", "memory"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (verb_option(options, names[i])) return verb_usage_error("--%s is for --library", names[i]);
+  return 0;
+}
+
 /* Merged ledgers need one worker, for the few blocks that are called again. */
 static int open_library(sweep_request *q, library *l, const verb_options *options) {
   const char *spec = verb_option(options, "library"), *abi = verb_option(options, "abi");
   subject_limits limits;
   attest_error error;
-  if (!spec && abi) return verb_usage_error("--abi says how a --library is called");
-  if (!spec) return 0;
+  if (!spec) return refuse_limits(options);
   if (verb_subject_limits(&limits, options, &error)) return verb_trouble(&error);
   if (q->merge_count) q->threads = 1;
   if (subject_function_open(&l->function, spec, abi, q->threads, SWEEP_BLOCK, &limits, &error))

@@ -55,7 +55,8 @@ expect("synthetic cases with every feature",
 builtin_statements.examine(document, out, open(path("c.xml")).read())
 status, out, err = run("certify", "--builtin", "--data", path("nowhere"))
 expect("missing data is trouble that names it", status == 2 and "nowhere" in err and not out, err)
-for arguments in ([], ["--builtin", "x.yaml"], ["--builtin", "--bound", "abs<=1"]):
+for arguments in ([], ["--builtin", "x.yaml"], ["--builtin", "--bound", "abs<=1"], ["--builtin", "--time", "9s"],
+                  ["--builtin", "--rows", "9"]):
     status, out, err = run("certify", *arguments)
     expect(f"certify {' '.join(arguments)} is refused", status == 2 and err and not out, err)
 

@@ -294,6 +294,17 @@ def dump():
 
 def disks():
     before = set(glob.glob(path("*")))
+    inputs = {flag: file for flag, file in zip(BASE[::2], BASE[1::2])}
+    os.symlink(inputs["--k"], path("link.json"))
+    for flags, other in ((["--json", inputs["--q"]], "--q"), (["--junit", GOOD], "--out"), (["--json", path("link.json")], "--k"),
+                         (["--json", path("new.xml"), "--junit", path("new.xml")], "--junit")):
+        held = [open(x, "rb").read() for x in (*inputs.values(), GOOD)]
+        status, out, err = run("check", "softmax", *BASE, "--out", GOOD, *flags)
+        expect(f"{flags[0]} over the file of {other} exits 2 and leaves it", status == 2 and f"of {other}:" in err and not out and
+               held == [open(x, "rb").read() for x in (*inputs.values(), GOOD)], err)
+    os.remove(path("link.json"))
+    status, out, err = run("check", "softmax", *BASE, "--out", GOOD, "--json", "/dev/null", "--junit", "/dev/null")
+    expect("two reports into /dev/null are two", status == 0, err)
     status, _, err = run("check", "softmax", *BASE, "--out", GOOD, "--json", path("no/such/folder.json"))
     expect("--json into a missing folder exits 2", status == 2 and "folder.json" in err, err)
     status, _, err = run("check", "softmax", *BASE, "--out", GOOD, "--json", "/dev/full")

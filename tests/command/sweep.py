@@ -212,7 +212,7 @@ def errors():
                             (["exp", "--from", "2", "--to", "1"], "no float32"), (["exp", "--shard", "3/2"], "--shard"),
                             (["exp", "--shard", "0/2"], "--shard"), (["exp", "--bound", "backward<=3"], "ulp, abs and rel"),
                             (["exp", "--merge", "/nonexistent"], "/nonexistent"), (["exp", "--resume", "/nonexistent/l"], "/nonexistent/l"),
-                            (["erf"], "erf"), (["sqrt"], "--library")):
+                            (["exp", "--timeout", "9"], "--library"), (["exp", "--memory", "1G"], "--library"), (["erf"], "erf"), (["sqrt"], "--library")):
         status, _, out, err = sweep(*arguments)
         expect(f"sweep {' '.join(arguments)} exits 2", status == 2 and word in err and not out, out + err)
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Explicit bounds of the backward error. Perturbed problems are solved here directly, in 300-bit
  * balls; first-order figures come from the conditioning of softmax_ball. */
+#include "../../src/softmax/row.h"
 #include "golden.h"
 
 enum { KEYS = 6 };
@@ -233,6 +234,51 @@ START_TEST(results_beyond_all_values_take_moved_values) {
 }
 END_TEST
 
+/* Whether size (unit |v| + quantum) is at most `far`, in exact arithmetic. */
+static int reaches(double size, double unit, double v, double quantum, double far) {
+  arf_t sum, part, limit;
+  arf_init(sum);
+  arf_init(part);
+  arf_init(limit);
+  arf_set_d(sum, unit);
+  arf_set_d(part, fabs(v));
+  arf_mul(sum, sum, part, ARF_PREC_EXACT, ARF_RND_DOWN);
+  arf_set_d(part, quantum);
+  arf_add(sum, sum, part, ARF_PREC_EXACT, ARF_RND_DOWN);
+  arf_set_d(part, size);
+  arf_mul(sum, sum, part, ARF_PREC_EXACT, ARF_RND_DOWN);
+  arf_set_d(limit, far);
+  int result = arf_cmp(sum, limit) <= 0;
+  arf_clear(sum);
+  arf_clear(part);
+  arf_clear(limit);
+  return result;
+}
+
+/* One key: its value, however small, moves by `size` units and quanta, or got is out of reach. */
+START_TEST(sizes_beyond_subnormal_values_are_bounded_from_below) {
+  uint64_t state = 1;
+  for (int i = 0; i < 1000; i++) {
+    double v = ldexp(1 + (double)(tests_random(&state) % 4096), -1074 + i % 60);
+    double got = v + ldexp(1 + (double)(tests_random(&state) % 64), -1074);
+    double quantum = ldexp(i % 3, -1074);
+    test_case c;
+    problem_slice slice;
+    softmax_keys keys;
+    attest_error error = {0};
+    case_scores(&c, 1, (double[]){0}, 1, (double[]){v});
+    case_resolve(&c);
+    problem_slice_get(&slice, c.problem, 0);
+    ck_assert(!softmax_keys_init(&keys, c.problem, &slice, 0, &error));
+    double size = softmax_beyond_values(&slice, &keys, 0, got, 0x1p-53, quantum);
+    ck_assert_msg(reaches(size, 0x1p-53, v, quantum, got - v),
+                  "size %g, value %a, got %a, %g quanta", size, v, got, quantum);
+    softmax_keys_clear(&keys);
+    case_free(&c);
+  }
+}
+END_TEST
+
 START_TEST(zero_values_move_by_quanta_only) {
   test_case c;
   case_scores(&c, 2, (double[]){1, 2}, 1, (double[]){0, 0});
@@ -261,6 +307,7 @@ void test_perturb(Suite *suite) {
   tcase_add_test(tc, lse_moved_by_scores_and_then_by_its_roundoff_stays_in_reach);
   tcase_add_test(tc, exact_results_have_backward_error_zero);
   tcase_add_test(tc, results_beyond_all_values_take_moved_values);
+  tcase_add_test(tc, sizes_beyond_subnormal_values_are_bounded_from_below);
   tcase_add_test(tc, zero_values_move_by_quanta_only);
   suite_add_tcase(suite, tc);
 }
