@@ -299,7 +299,7 @@ def disks():
     for flags, other in ((["--json", inputs["--q"]], "--q"), (["--junit", GOOD], "--out"), (["--json", path("link.json")], "--k"),
                          (["--json", path("new.xml"), "--junit", path("new.xml")], "--junit")):
         held = [open(x, "rb").read() for x in (*inputs.values(), GOOD)]
-        status, out, err = run("check", "softmax", *BASE, "--out", GOOD, *flags)
+        status, out, err = run("check", "softmax", *BASE, "--out", GOOD, *(f"{a}={b}" for a, b in zip(flags[::2], flags[1::2])))
         expect(f"{flags[0]} over the file of {other} exits 2 and leaves it", status == 2 and f"of {other}:" in err and not out and
                held == [open(x, "rb").read() for x in (*inputs.values(), GOOD)], err)
     os.remove(path("link.json"))
