@@ -8,6 +8,7 @@
 #include <attest.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* One head: q (nq, d), k (nk, d), v (nk, dv), all float32. Sums are in double: in float, one term
  * after the other, they would lose 30 units of roundoff and more at d = 64. */
@@ -39,12 +40,20 @@ static void head(float *out, const float *q, const float *k, const float *v, int
   }
 }
 
+/* Whether the problem is softmax without windows, soft caps or temperatures, and positions stand
+ * next to components (layouts bhnd, hnd, nd; not bnhd, nhd, ..). */
+static int is_served(const attest_call *call) {
+  return !strcmp(call->kernel, "softmax") && strstr(call->params, "\"window\": \"-1,-1\"") &&
+         strstr(call->params, "\"temperature\": \"1\"") && !strstr(call->params, "\"softcap\"") &&
+         !strstr(call->params, "hd\"");
+}
+
 /* q, k, v with axes (.., heads, position, component); heads of q may share those of k and v. */
 int attention(const attest_call *call) {
   const attest_tensor *q = &call->q, *k = &call->k, *v = &call->v;
   int n = q->ndim;
   if (q->dtype != ATTEST_FLOAT32 || k->dtype != ATTEST_FLOAT32 || v->dtype != ATTEST_FLOAT32 ||
-      call->input_count > 3 || n < 2)
+      call->input_count > 3 || n < 2 || !is_served(call))
     return 77; /* not served: skipped */
   int64_t nq = q->shape[n - 2], d = q->shape[n - 1], nk = k->shape[n - 2], dv = v->shape[n - 1];
   int64_t heads_q = 1, heads_k = 1;

@@ -5,14 +5,23 @@
 //   attest check softmax --q q.npy --k k.npy --v v.npy --library ./kernel.so:attention
 #include <attest.h>
 #include <cmath>
+#include <cstring>
 #include <limits>
 #include <vector>
+
+// Whether the problem is softmax without windows, soft caps or temperatures, and positions stand next
+// to components (layouts bhnd, hnd, nd; not bnhd, nhd, ..).
+static bool is_served(const attest_call *call) {
+  const auto says = [call](const char *text) { return std::strstr(call->params, text) != nullptr; };
+  return !std::strcmp(call->kernel, "softmax") && says(R"("window": "-1,-1")") && says(R"("temperature": "1")") &&
+         !says(R"("softcap")") && !says(R"(hd")");
+}
 
 extern "C" int attention(const attest_call *call) {
   const attest_tensor &q = call->q, &k = call->k, &v = call->v;
   const int n = q.ndim;
   if (q.dtype != ATTEST_FLOAT32 || k.dtype != ATTEST_FLOAT32 || v.dtype != ATTEST_FLOAT32 ||
-      call->input_count > 3 || call->causal != 0 || n < 2)
+      call->input_count > 3 || call->causal != 0 || n < 2 || !is_served(call))
     return 77;  // not served: skipped
   const int64_t nq = q.shape[n - 2], d = q.shape[n - 1], nk = k.shape[n - 2], dv = v.shape[n - 1];
   int64_t heads_q = 1, heads_k = 1;

@@ -3,6 +3,7 @@
 //
 //   rustc -O --crate-type cdylib kernel.rs -o kernel.so
 //   attest check softmax --q q.npy --k k.npy --v v.npy --library ./kernel.so:attention
+use std::ffi::CStr;
 use std::os::raw::{c_char, c_int, c_void};
 
 #[repr(C)]
@@ -41,6 +42,18 @@ fn elements(t: &AttestTensor) -> &[f32] {
     unsafe { std::slice::from_raw_parts(t.data as *const f32, count as usize) }
 }
 
+// Whether the problem is softmax without windows, soft caps or temperatures, and positions stand next
+// to components (layouts bhnd, hnd, nd; not bnhd, nhd, ..).
+fn is_served(call: &AttestCall) -> bool {
+    let text = |p| unsafe { CStr::from_ptr(p) }.to_str().unwrap_or("");
+    let says = |words| text(call.params).contains(words);
+    text(call.kernel) == "softmax"
+        && says(r#""window": "-1,-1""#)
+        && says(r#""temperature": "1""#)
+        && !says(r#""softcap""#)
+        && !says(r#"hd""#)
+}
+
 #[no_mangle]
 pub extern "C" fn attention(call: &AttestCall) -> c_int {
     let n = call.q.ndim as usize;
@@ -48,6 +61,7 @@ pub extern "C" fn attention(call: &AttestCall) -> c_int {
         || call.input_count > 3
         || call.causal != 0
         || n < 2
+        || !is_served(call)
     {
         return 77; // not served: skipped
     }

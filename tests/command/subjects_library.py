@@ -52,9 +52,11 @@ def examples():
         status, document, out, err = certify(library, "attention")
         expect(f"{source} certifies", status == 0 and out.startswith("CERTIFIED "), out + err)
         expect("... under its own name", document["cases"][0]["subject"] == f"{library}:attention")
-        status, _, out, err = certify(library, "attention", "--bias", save("bias", np.ones((17, 17), "f4")))
-        expect("... and skips what it does not serve",
-               status == 0 and out.startswith("SKIPPED ") and "reason=status(77)" in out, out + err)
+        for flag, value in (("--bias", save("bias", np.ones((17, 17), "f4"))), ("--softcap", "5"), ("--window", "3,3"),
+                            ("--temperature", "2")):
+            status, _, out, err = certify(library, "attention", flag, value)
+            expect(f"... and skips what it does not serve, {flag}",
+                   status == 0 and out.startswith("SKIPPED ") and "reason=status(77)" in out, out + err)
     # Grouped heads, a different number of keys and values of another width.
     q, k, v = (rng.standard_normal(s).astype("f4") for s in ((2, 4, 5, 8), (2, 2, 9, 8), (2, 2, 9, 3)))
     inputs = ["--q", save("q4", q), "--k", save("k4", k), "--v", save("v4", v)]
@@ -62,6 +64,9 @@ def examples():
         status, out, err = run("check", "softmax", *inputs, "--library", path("kernel.c.so") + ":attention", "--causal",
                                causal)
         expect(f"the C example with grouped heads, causal {causal}", status == 0 and "elements=120" in out, out + err)
+    status, out, err = run("check", "softmax", *sum(([f"--{x}", save(x + "3", q[0])] for x in "qkv"), []), "--library",
+                           path("kernel.c.so") + ":attention", "--layout", "nhd")
+    expect("... skips heads next to components", status == 0 and out.startswith("SKIPPED "), out + err)
     for dtype, code in (("float32", 0), ("float64", 1)):
         status, out, err = run("check", "softmax", *inputs, "--library", path("kernel.c.so") + ":attention", "--dtype",
                                dtype)
