@@ -345,38 +345,42 @@ void engine_climb_selection(const engine_place *at, const engine_view *view,
   climb_close(&k);
 }
 
-/* Whether every bound certainly holds for the element. */
+/* 1: every bound holds for the element, -1: one does not, 0: not known. */
 static int fits(climb *k, engine_element *element) {
   const engine_output *o = k->at->o;
   int64_t c = element->component;
   element->counted = element->got;
   measure_got kind = measure_classify_arb(&element->counted, (measure_class)k->balls.class[c],
                                           k -> balls.x + c, o->format);
-  int holds = kind == GOT_EXACT || kind == GOT_NUMBER;
+  if (kind != GOT_NUMBER) return kind == GOT_EXACT ? 1 : kind == GOT_HOPELESS ? -1 : 0;
+  int all = 1;
   arb_t value, limit;
   arb_init(value);
   arb_init(limit);
-  for (size_t i = 0; i < o->bound_count && holds && kind == GOT_NUMBER; i++) {
+  for (size_t i = 0; i < o->bound_count && all >= 0; i++) {
     measure_kind measure = o->bounds[i]->measure;
     if (measure == MEASURE_NMSE) continue;
     value_of(value, k, element, measure);
     arb_set_fmpq(limit, o->bounds[i]->limit, k->prec);
-    holds = arb_le(value, limit);
+    if (!arb_le(value, limit)) all = arb_gt(value, limit) ? -1 : 0;
   }
   arb_clear(value);
   arb_clear(limit);
-  return holds;
+  return all;
 }
 
 int engine_fits(const engine_place *at, const engine_view *view, engine_element *elements,
                 int64_t count, const engine_selection *selection) {
   climb k;
   climb_open(&k, at, view, selection);
-  int all = !at->e->room->ball(&k.balls, at->o->subject->problem, at->slice, at->row, at->o->output,
-                               wanted(at->o, elements, count), k.prec, NULL);
-  if (all && at->o->measures & 1u << MEASURE_ROW) set_largest(&k);
-  for (int64_t i = 0; i < count && all; i++)
-    all = fits(&k, &elements[i]);
+  int known = !at->e->room->ball(&k.balls, at->o->subject->problem, at->slice, at->row,
+                                 at->o->output, wanted(at->o, elements, count), k.prec, NULL);
+  int all = known;
+  if (known && at->o->measures & 1u << MEASURE_ROW) set_largest(&k);
+  for (int64_t i = 0; i < count && known && all >= 0; i++) {
+    int one = fits(&k, &elements[i]);
+    if (one < all) all = one;
+  }
   climb_close(&k);
   return all;
 }

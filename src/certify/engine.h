@@ -241,7 +241,8 @@ typedef struct {
   int64_t count;
   const double *weights; /* as in room_balls */
 } engine_selection;
-/* Whether all bounds hold for all elements when the row is computed from this selection. */
+/* When the row is computed from this selection (NULL: the kernel's own), 1: all bounds hold for all
+ * elements, -1: one does not, 0: not known. */
 int engine_fits(const engine_place *at, const engine_view *view, engine_element *elements,
                 int64_t count, const engine_selection *selection);
 /* engine_climb for a selection; exact questions, which know the kernel's own only, are not asked.

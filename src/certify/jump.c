@@ -4,8 +4,8 @@
  * scores at the cut are so close that moving them by no more than the bound allows changes which
  * keys are selected. Such a row is certified when one admissible selection explains all its
  * elements: the kernel's own, the one returned as indices, canonical ones, then all of them up to
- * 2^16. An element that is
- * farther from the hull of all selections than its bound allows is refuted; what is left is
+ * 2^16. A row that differs from each of them is refuted. An element that is
+ * farther from the hull of all selections than its bound allows is, too; what is left is
  * undecided. */
 #include <math.h>
 #include <stdlib.h>
@@ -26,6 +26,7 @@ typedef struct {
   int64_t *keys;         /* the selection, rising */
   const double *got;
   double *weights; /* of mixtures, a loose key each */
+  int none;        /* no selection met so far may explain the row */
 } search;
 
 static engine_selection selection_of(const search *s) {
@@ -48,11 +49,14 @@ static int keeps_order(const search *s) {
 }
 
 /* Whether the selection is admissible and explains the row. */
-static int is_explanation(const search *s, const engine_selection *found) {
+static int is_explanation(search *s, const engine_selection *found) {
   const engine_place *at = s->at;
-  return at->e->room->admits(&s->choice, found->keys, found->count, at->o->subject->problem,
-                             at->slice, at->row, at->o->edge) &&
-         engine_fits(at, s->view, s->elements, s->count, found);
+  int admitted = at->e->room->admits(&s->choice, found->keys, found->count, at->o->subject->problem,
+                                     at->slice, at->row, at->o->edge);
+  if (!admitted && !s->none) return 0;
+  int fit = engine_fits(at, s->view, s->elements, s->count, found);
+  s->none &= fit < 0; /* where the order of keys stays open, some that are not admitted may be */
+  return admitted && fit > 0;
 }
 
 /* The same of what is chosen now. */
@@ -142,14 +146,21 @@ static int mixture_explains(search *s, engine_selection *found) {
   return is_explanation(s, found);
 }
 
+/* Whether weights are those of a selection and nothing else: the bounds admit no moved scores,
+ * which would move them too. */
+static int has_exact_weights(const engine_output *o) {
+  return !isfinite(o->lowest_limit[MEASURE_BACKWARD]) && !isfinite(o->lowest_limit[MEASURE_THEORY]);
+}
+
 static int any_explains(search *s, engine_selection *found) {
   if (s->choice.mixes) return mixture_explains(s, found);
   if (choose_given(s) && explains(s, found)) return 1;
   if (canonical_explains(s, found)) return 1;
   if (selections(&s->choice) > ENUMERATE_MAX) return 0;
+  s->none = has_exact_weights(s->at->o);
   choose_run(s, s->choice.choose > 0 ? s->choice.choose : 0, 0);
   do {
-    if (engine_stopped(s->at->e)) return 0;
+    if (engine_stopped(s->at->e)) return s->none = 0;
     if (explains(s, found)) return 1;
   } while (advance(s));
   return 0;
@@ -183,12 +194,14 @@ static void refute_or_leave(search *s) {
   if (beyond) engine_climb(at, s->view, s->elements, beyond);
 }
 
+/* Where no selection explains the row, the kernel's own does not either, and shows where. */
 static void settle(search *s) {
   engine_selection found;
-  if (engine_fits(s->at, s->view, s->elements, s->count, NULL))
-    engine_climb(s->at, s->view, s->elements, s->count);
-  else if (any_explains(s, &found))
+  int fit = engine_fits(s->at, s->view, s->elements, s->count, NULL);
+  if (fit <= 0 && any_explains(s, &found))
     engine_climb_selection(s->at, s->view, s->elements, s->count, &found);
+  else if (fit > 0 || (fit < 0 && s->none))
+    engine_climb(s->at, s->view, s->elements, s->count);
   else
     refute_or_leave(s);
 }

@@ -19,7 +19,8 @@ typedef struct {
 void fixture_row_open(fixture_row *row, const char *kernel, const char *const params[],
                       const float *scores, int64_t n, int64_t dv);
 void fixture_row_close(fixture_row *row);
-/* The verdict on what the problem was given, row->out among it, under backward<=16. */
+/* The verdict on what the problem was given, row->out among it, under a bound; backward<=16. */
+attest_verdict fixture_row_judge_by(const fixture_row *row, const char *bound);
 attest_verdict fixture_row_judge(const fixture_row *row);
 
 #endif

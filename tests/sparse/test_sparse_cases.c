@@ -191,8 +191,56 @@ START_TEST(selections_among_equal_keys) {
     attest_verdict verdict = fixture_row_judge(&r);
     ck_assert_msg(verdict == rows[i].verdict, "row %zu: verdict %d, not %d", i, (int)verdict,
                   (int)rows[i].verdict);
+    /* Without moved scores the row is compared with every selection. */
+    ck_assert_int_eq(fixture_row_judge_by(&r, "abs<=1e-7"),
+                     rows[i].verdict == ATTEST_UNDECIDED ? ATTEST_REFUTED : rows[i].verdict);
   }
   fixture_row_close(&r);
+}
+END_TEST
+
+/* Which of n scores 0, 1 or 2 are among the k largest, ties at random. */
+static void draw_selection(int in[], const float *s, int n, int k, uint64_t *seed) {
+  memset(in, 0, (size_t)n * sizeof *in);
+  for (int chosen = 0; chosen < k; chosen++) {
+    int best = -1;
+    for (int i = 0, at = (int)(tests_random(seed) % (uint64_t)n); i < n; i++, at = (at + 1) % n)
+      if (!in[at] && (best < 0 || s[at] > s[best])) best = at;
+    in[best] = 1;
+  }
+}
+
+/* top-k of tied scores: one selection is certified, and half of each of two that differ is refuted
+ * by every bound without moved scores. */
+START_TEST(tied_rows_are_one_selection_or_refuted) {
+  enum { N = 7 };
+  static const char *const bounds[] = {"abs<=1e-6", "rel<=1e-6", "ulp<=4", "row<=1e-6",
+                                       "allclose=1e-6,1e-6"};
+  uint64_t seed = 11;
+  int mixed = 0;
+  for (int i = 0; i < 200; i++) {
+    float s[N];
+    char k[2] = {(char)('1' + i % (N - 1)), 0};
+    int one[N], other[N], differ = 0;
+    for (int j = 0; j < N; j++)
+      s[j] = (float)(tests_random(&seed) % 3);
+    draw_selection(one, s, N, k[0] - '0', &seed);
+    draw_selection(other, s, N, k[0] - '0', &seed);
+    fixture_row r;
+    fixture_row_open(&r, "topk-uniform", (const char *[]){"topk", k, NULL}, s, N, N);
+    for (int j = 0; j < N; j++) {
+      differ |= one[j] != other[j];
+      r.out[j] = (float)one[j] / (float)(k[0] - '0');
+    }
+    ck_assert_int_eq(fixture_row_judge_by(&r, bounds[i % 5]), ATTEST_CERTIFIED);
+    for (int j = 0; j < N; j++)
+      r.out[j] = (float)(one[j] + other[j]) / (float)(2 * (k[0] - '0'));
+    ck_assert_int_eq(fixture_row_judge_by(&r, bounds[i % 5]),
+                     differ ? ATTEST_REFUTED : ATTEST_CERTIFIED);
+    mixed += differ;
+    fixture_row_close(&r);
+  }
+  ck_assert_int_gt(mixed, 50);
 }
 END_TEST
 
@@ -264,6 +312,7 @@ void test_sparse_cases(Suite *suite) {
   tcase_add_test(tc, mutants_of_sparsemax_and_entmax_are_refuted);
   tcase_add_test(tc, mask_that_leaks_after_a_bias_is_refuted);
   tcase_add_test(tc, selections_among_equal_keys);
+  tcase_add_test(tc, tied_rows_are_one_selection_or_refuted);
   tcase_add_loop_test(tc, hard_rows_have_certified_weights, 0,
                       sizeof hard_rows / sizeof *hard_rows);
   suite_add_tcase(suite, tc);
