@@ -80,9 +80,16 @@ plan_subject *plan_find_subject(const plan *p, const char *name) {
 
 /* The last axis changes fastest. */
 plan_instance plan_instance_of(const plan *p, size_t i) {
-  plan_instance at = {.c = p->cases};
-  for (; i >= at.c->count; at.c++)
-    i -= at.c->count;
+  size_t from = 0, to = p->case_count; /* the case is one of these */
+  while (to - from > 1) {
+    size_t middle = from + (to - from) / 2;
+    if (p->cases[middle].first <= i)
+      from = middle;
+    else
+      to = middle;
+  }
+  plan_instance at = {.c = &p->cases[from]};
+  i -= at.c->first;
   for (size_t a = at.c->axis_count; a-- > 0;) {
     at.chosen[a] = i % at.c->axes[a].count;
     i /= at.c->axes[a].count;

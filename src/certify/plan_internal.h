@@ -54,6 +54,7 @@ typedef struct {
   size_t axis_count;
   plan_axis axes[PLAN_AXES];
   size_t count; /* product over the axes */
+  size_t first; /* how many the cases before it make */
 } plan_case;
 
 struct plan {

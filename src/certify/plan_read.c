@@ -454,6 +454,7 @@ static attest_status count_case(reader *r, plan_case *c, const config_node *node
   for (size_t a = 0; a < c->axis_count; a++)
     if (__builtin_mul_overflow(c->count, c->axes[a].count, &c->count) || c->count > CASES_MAX)
       return FAIL(r, node, "the lists multiply to more than %d cases", CASES_MAX);
+  c->first = r->p->count;
   r->p->count += c->count;
   return r->p->count <= CASES_MAX ? ATTEST_OK
                                   : FAIL(r, node, "the plan has more than %d cases", CASES_MAX);
@@ -544,19 +545,37 @@ static attest_status take_case(reader *r, plan_case *c, const config_node *node)
   return status ? status : check_heads(r, c, node);
 }
 
+/* By name, those of a name in the order of the file. */
+static int compare_names(const void *a, const void *b) {
+  const plan_case *x = *(plan_case *const *)a, *y = *(plan_case *const *)b;
+  int order = strcmp(x->name, y->name);
+  return order ? order : (x > y) - (x < y);
+}
+
+static attest_status check_names(reader *r, const config_node *cases) {
+  size_t n = r->p->case_count;
+  plan_case **sorted = malloc((n + 1) * sizeof *sorted);
+  if (!sorted) return out_of_memory(r);
+  attest_status status = ATTEST_OK;
+  for (size_t i = 0; i < n; i++)
+    sorted[i] = &r->p->cases[i];
+  qsort(sorted, n, sizeof *sorted, compare_names);
+  for (size_t i = 1; i < n && !status; i++)
+    if (!strcmp(sorted[i - 1]->name, sorted[i]->name))
+      status = FAIL(r, &cases->items[sorted[i] - r->p->cases], "name %s is that of line %d already",
+                    sorted[i]->name, sorted[i - 1]->line);
+  free(sorted);
+  return status;
+}
+
 static attest_status take_cases(reader *r, const config_node *node) {
   attest_status status = expect(r, node, CONFIG_SEQUENCE, "cases");
   if (status) return status;
   if (!node->count) return FAIL(r, node, "cases is empty");
   if (!(r->p->cases = calloc(node->count, sizeof *r->p->cases))) return out_of_memory(r);
-  for (size_t i = 0; i < node->count && !status; i++) {
+  for (size_t i = 0; i < node->count && !status; i++)
     status = take_case(r, &r->p->cases[r->p->case_count++], &node->items[i]);
-    for (size_t k = 0; k < i && !status; k++)
-      if (!strcmp(r->p->cases[k].name, r->p->cases[i].name))
-        status = FAIL(r, &node->items[i], "name %s is that of line %d already", r->p->cases[i].name,
-                      r->p->cases[k].line);
-  }
-  return status;
+  return status ? status : check_names(r, node);
 }
 
 attest_status plan_read(plan *p, const config_node *root, attest_error *error) {

@@ -424,6 +424,9 @@ cases:
                int(place[1]) in near and not out, err)
     status, out, err, _ = plan("\n".join(lines).replace("n: 4", "n: 1..5000").replace("seed: 1", "seed: 1..5000"))
     expect("too many cases are refused", status == 2 and "multiply" in err, err)
+    case = lines[6:]
+    status, out, err, _ = plan("\n".join([*lines, "  - name: b", *case[1:], *case]))
+    expect("two cases of a name are refused", status == 2 and "plan.yaml:25: name a is that of line 7" in err and not out, err)
     for text in ("", "attest: 1\n", "attest: 1\ncases: []\n", "- a\n", "attest: 1\ncases: {\n", "\0", "a: &x [*x]\n"):
         status, out, err, _ = plan(text)
         expect(f"the plan {text!r} exits 2", status == 2 and "plan.yaml" in err, err)
