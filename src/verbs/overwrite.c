@@ -1,0 +1,55 @@
+/* SPDX-License-Identifier: LGPL-3.0-or-later */
+/* No file that a command line asks to write is one that it also names to be read, or to be written
+ * by another flag. */
+#include <string.h>
+#include <sys/stat.h>
+
+#include "internal.h"
+#include "verbs.h"
+
+static int is_written(const char *flag) {
+  static const char *const flags[] = {"json", "junit", "html", "output"};
+  for (size_t i = 0; i < sizeof flags / sizeof *flags; i++)
+    if (!strcmp(flag, flags[i])) return 1;
+  return 0;
+}
+
+/* The file of "F" or, where there is no such file, of "F:NAME". 0, or -1: none. */
+static int file_of(struct stat *file, const char *spec) {
+  char path[4096];
+  if (!stat(spec, file)) return 0;
+  const char *colon = strrchr(spec, ':');
+  if (!colon || (size_t)(colon - spec) >= sizeof path) return -1;
+  memcpy(path, spec, (size_t)(colon - spec));
+  path[colon - spec] = 0;
+  return stat(path, file);
+}
+
+/* Device files (/dev/null, a terminal) take what everyone writes. */
+static int is_same(const char *path, const char *spec) {
+  struct stat a, b;
+  if (!stat(path, &a))
+    return S_ISREG(a.st_mode) && !file_of(&b, spec) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
+  return !strcmp(path, spec);
+}
+
+static int complain(const verb_setting *written, const char *dashes, const char *other) {
+  return verb_usage_error("--%s %s would overwrite the file of %s%s: name another file",
+                          written->spelled, written->value, dashes, other);
+}
+
+int verb_check_overwrite(const verb_options *options) {
+  for (size_t i = 0; i < options->setting_count; i++) {
+    const verb_setting *written = &options->settings[i];
+    if (!is_written(written->name)) continue;
+    for (size_t k = 0; k < options->setting_count; k++) {
+      const verb_setting *s = &options->settings[k];
+      if (k != i && s->value && is_same(written->value, s->value))
+        return complain(written, "--", s->spelled);
+    }
+    for (size_t k = 0; k < options->operand_count; k++)
+      if (is_same(written->value, options->operands[k]))
+        return complain(written, "", options->operands[k]);
+  }
+  return 0;
+}
