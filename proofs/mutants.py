@@ -29,6 +29,9 @@ MUTANTS = [
      "#define EXP32_ERROR 1.5 ", "#define EXP32_ERROR 1.25 ", "enclosure/exp_float"),
     ("a fused operation of exp64 as a product and a sum", "src/enclosure/exp_isa.h",
      "p = vd_fma(p, r, vd_set1(EXP64_C2));", "p = p * r + vd_set1(EXP64_C2);", "enclosure/exp_error"),
+    ("tanh with a product that is not fused", "src/enclosure/exp_isa.h",
+     "v e = v##_fma(power, v##_exp_tail(r) * r, power - v##_set1(1));",
+     "v e = power * (v##_exp_tail(r) * r) + (power - v##_set1(1));", "enclosure/tanh_float"),
     ("the fused operation itself as a product and a sum", "src/tensor/isa.h",
      "c[i] = fmaf(a[i], b[i], c[i]);", "c[i] = a[i] * b[i] + c[i];", "enclosure/exp_vectors32"),
 ]

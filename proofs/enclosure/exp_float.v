@@ -74,7 +74,8 @@ Let r : float32 := fma (neg n) (const EXP32_LN2_LO) (fma (neg n) (const EXP32_LN
 
 Lemma start32 v : stands32 x v -> -86 <= v <= 88 ->
   exists k a, stands32 t (IZR (3 * 2 ^ 22 + k)) /\ stands32 r a /\ f32 a /\ reduced a /\
-    Rabs (a - (v - IZR k * ln 2)) <= 1025 * pow2 (-36) /\ (Z.abs k <= 127)%Z.
+    Rabs (a - (v - IZR k * ln 2)) <= 1025 * pow2 (-36) /\ (Z.abs k <= 127)%Z /\
+    a = rnd32 (- IZR k * dyadic_R EXP32_LN2_LO + rnd32 (- IZR k * dyadic_R EXP32_LN2_HI + v)).
 Proof.
 intros Hx Bx. assert (Ff : f32 v) by exact (stands_format 23 8 eq_refl eq_refl eq_refl nan32 x v Hx).
 destruct (reduction32 _ Ff Bx) as [k [Et [En [Hk [Hr [Er [E1 Ed]]]]]]]. rewrite En in *. clear Ed.
@@ -91,7 +92,7 @@ apply neg32 in Hn. set (b := rnd32 (- IZR k * dyadic_R EXP32_LN2_HI + v)) in *.
 assert (H1 : stands32 (fma (neg n) (const EXP32_LN2_HI) x) b).
 { apply fma32; [exact Hn|is_const|exact Hx|]. eapply Rle_trans; [exact E1|apply one_le; lia]. }
 exists k, (rnd32 (- IZR k * dyadic_R EXP32_LN2_LO + b)).
-split; [exact Ht|]. split; [|split; [|split; [exact Hr|split; [exact Er|exact Hk]]]].
+split; [exact Ht|]. split; [|split; [|split; [exact Hr|split; [exact Er|split; [exact Hk|reflexivity]]]]].
 - apply fma32; [exact Hn|is_const|exact H1|]. apply Rle_trans with 4; [|
     change 4 with (bpow radix2 2); apply bpow_le; lia].
   assert (B1 : Rabs b <= 1).
@@ -119,7 +120,7 @@ End Start32.
 Lemma exp32_stands x v : stands32 x v -> -86 <= v <= 88 ->
   exists y, stands32 (vf_exp float32 x) y /\ Rabs (y - exp v) <= 376 * pow2 (-32) * exp v.
 Proof.
-intros Hx Bx. destruct (start32 x v Hx Bx) as [k [a [Ht [Hr [Fr [Br [Er Hk]]]]]]].
+intros Hx Bx. destruct (start32 x v Hx Bx) as [k [a [Ht [Hr [Fr [Br [Er [Hk _]]]]]]]].
 assert (Hs : Rabs (head32 a * bpow radix2 k - exp v) <= 376 * pow2 (-32) * exp v).
 { apply scaled_error with (R := v - IZR k * ln 2); [ring|apply head32_error; assumption]. }
 assert (Hh := head32_range a Fr Br).
@@ -140,7 +141,8 @@ Let r : float64 := fma (neg n) (const EXP64_LN2_LO) (fma (neg n) (const EXP64_LN
 
 Lemma start64 v : stands64 x v -> -707 <= v <= 709 ->
   exists k a, stands64 t (IZR (3 * 2 ^ 51 + k)) /\ stands64 r a /\ f64 a /\ reduced a /\
-    Rabs (a - (v - IZR k * ln 2)) <= 1025 * pow2 (-65) /\ (Z.abs k <= 1023)%Z.
+    Rabs (a - (v - IZR k * ln 2)) <= 1025 * pow2 (-65) /\ (Z.abs k <= 1023)%Z /\
+    a = rnd64 (- IZR k * dyadic_R EXP64_LN2_LO + rnd64 (- IZR k * dyadic_R EXP64_LN2_HI + v)).
 Proof.
 intros Hx Bx. assert (Ff : f64 v) by exact (stands_format 52 11 eq_refl eq_refl eq_refl nan64 x v Hx).
 destruct (reduction64 _ Ff Bx) as [k [Et [En [Hk [Hr [Er [E1 Ed]]]]]]]. rewrite En in *. clear Ed.
@@ -157,7 +159,7 @@ apply neg64 in Hn. set (b := rnd64 (- IZR k * dyadic_R EXP64_LN2_HI + v)) in *.
 assert (H1 : stands64 (fma (neg n) (const EXP64_LN2_HI) x) b).
 { apply fma64; [exact Hn|is_const|exact Hx|]. eapply Rle_trans; [exact E1|apply one_le; lia]. }
 exists k, (rnd64 (- IZR k * dyadic_R EXP64_LN2_LO + b)).
-split; [exact Ht|]. split; [|split; [|split; [exact Hr|split; [exact Er|exact Hk]]]].
+split; [exact Ht|]. split; [|split; [|split; [exact Hr|split; [exact Er|split; [exact Hk|reflexivity]]]]].
 - apply fma64; [exact Hn|is_const|exact H1|]. apply Rle_trans with 4; [|
     change 4 with (bpow radix2 2); apply bpow_le; lia].
   assert (B1 : Rabs b <= 1).
@@ -185,7 +187,7 @@ End Start64.
 Lemma exp64_stands x v : stands64 x v -> -707 <= v <= 709 ->
   exists y, stands64 (vd_exp float64 x) y /\ Rabs (y - exp v) <= 990 * pow2 (-62) * exp v.
 Proof.
-intros Hx Bx. destruct (start64 x v Hx Bx) as [k [a [Ht [Hr [Fr [Br [Er Hk]]]]]]].
+intros Hx Bx. destruct (start64 x v Hx Bx) as [k [a [Ht [Hr [Fr [Br [Er [Hk _]]]]]]]].
 assert (Hs : Rabs (head64 a * bpow radix2 k - exp v) <= 990 * pow2 (-62) * exp v).
 { apply scaled_error with (R := v - IZR k * ln 2); [ring|apply head64_error; assumption]. }
 assert (Hh := head64_range a Fr Br).

@@ -6,7 +6,8 @@
 From Coq Require Import Reals Lra Lia Psatz ZArith List.
 From Flocq Require Import Core Binary.
 From Attest Require Import problem.row enclosure.float_ops enclosure.exp_isa enclosure.log_isa enclosure.log_float
-  enclosure.summation softmax.pass_constants softmax.quotient softmax.radius softmax.weight softmax.score softmax.tier softmax.lse.
+  enclosure.summation softmax.pass_constants softmax.quotient softmax.radius softmax.weight softmax.score softmax.softcap
+  softmax.tier softmax.lse.
 Import ListNotations.
 Open Scope R_scope.
 Notation rnd64 := (nearest (-1074) 53).
@@ -450,7 +451,11 @@ Qed.
 (* A score s of the row with its computed value sh: of a key, or of the sink. *)
 Variables (q qs : nat -> R).
 Inductive capped (s0 sh0 : R) : R -> R -> Prop :=
-| uncapped : cap = 0 -> capped s0 sh0 s0 sh0.
+| uncapped : cap = 0 -> capped s0 sh0 s0 sh0
+(* C: the softcap, z: the quotient as a float *)
+| softcapped C z : pow2 (-1000) <= cap <= pow2 1000 -> Rabs (cap - C) <= u64 * cap ->
+    is_quotient (sh0 * rnd64 (1 / cap)) z ->
+    capped s0 sh0 (C * tanh (s0 / C)) (rnd64 (cap * B2R 53 1024 (vd_tanh float64 z))).
 Inductive scored (s sh : R) : Prop :=
 | a_key t (k : nat -> R) sc sch b step : sums_up t d qs k -> (depth t <= d)%nat -> (ops t <= 2 * d)%nat ->
     sum d (fun a => k a * k a) <= kn * kn ->
@@ -477,9 +482,10 @@ intros H. assert (L : Rabs (sh - s) <= M * (1 + pow2 (-38)) + pow2 (-110)).
       + eapply Rle_trans; [apply sum_abs|]. eapply Rle_trans; [|apply cauchy_schwarz; eassumption].
         apply sum_le. intros a _. rewrite Rabs_mult. lra.
     - lra. }
-  apply finish_close; try assumption; destruct Hc as [Ez].
-  - lra.
-  - assert (0 <= E0 * pow2 (-40)) by nonneg. assert (0 <= u64 * cap) by (apply Rmult_le_pos; [apply bpow_ge_0|exact cap_pos]). lra. }
+  assert (0 <= E0 * pow2 (-40)) by nonneg. assert (0 <= u64 * cap) by (apply Rmult_le_pos; [apply bpow_ge_0|exact cap_pos]).
+  apply finish_close; try assumption; destruct Hc as [Ez|C z Hr HC Hz]; try lra;
+    destruct (softmax_softcap C cap _ _ E0 z Hr HC S Hz) as [L1 L2]; [lra|].
+  eapply Rle_trans; [exact L2|lra]. }
 destruct error_enough as [PE E].
 assert (PM : 0 <= M * (1 + pow2 (-38)) + pow2 (-110)) by (eapply Rle_trans; [apply Rabs_pos|exact L]).
 change (pow2 (-38)) with (/ 274877906944) in *. change (pow2 (-46)) with (/ 70368744177664) in *.
@@ -643,7 +649,7 @@ split; [exact n_pos|]. split; [exact PE|]. split; [exact PR|]. split; [|split; [
 - apply HW.
 Qed.
 
-(** theorem: softmax_radius — the double tier of softmax from queries and keys to the output: scores with scale, bias, slope and temperature, a sink, exponentials, moves of the shift, sums by any trees, products fused or not, and one division, as computed in float64, lie within the radius of the exact output, as softmax_radius evaluates it in float64. used by: src/softmax/enclose.c, src/softmax/room.c *)
+(** theorem: softmax_radius — the double tier of softmax from queries and keys to the output: scores with scale, softcap, bias, slope and temperature, a sink, exponentials, moves of the shift, sums by any trees, products fused or not, and one division, as computed in float64, lie within the radius of the exact output, as softmax_radius evaluates it in float64. used by: src/softmax/enclose.c, src/softmax/room.c *)
 Theorem softmax_radius : let x' := rnd64 (fl rnd64 rnd64 out / fl rnd64 rnd64 total) in
   Rabs (x' - mean n (fun j => exp (s j)) v) <=
     radius_c rho (gamma_c (bO + 10)) (gamma_c (bW + 10)) V (Rabs x') (tail_c keys V).

@@ -40,4 +40,7 @@
 #define EXP64_C10 0x1.28af1b211f4b3p-22
 #define EXP64_C11 0x1.ad7dda9143fb8p-26
 
+/* tanh in both formats: relative error in unit roundoffs. */
+#define EXP_TANH_ERROR 12.0
+
 #endif

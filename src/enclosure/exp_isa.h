@@ -61,8 +61,8 @@ ISA_INLINE vd vd_exp(vd x) {
 }
 
 /* tanh(x) = e / (e + 2) with e = exp(2x) - 1 = 2^n (exp(r) - 1) + (2^n - 1): relative error at most
- * 12 unit roundoffs for |x| <= 20, beyond which +-1 is returned (error 2^-57). */
-#define EXP_TANH_ERROR 12.0
+ * EXP_TANH_ERROR unit roundoffs (proofs/enclosure/tanh_float.v); for |x| > 20 it is tanh 20 = 1,
+ * also at infinity and, with the sign +, for a NaN. */
 #define EXP_TANH(v, vu, name, width, LIMIT, P)                                                     \
   ISA_INLINE v name(v x) {                                                                         \
     v magnitude = v##_abs(x), two_x = magnitude + magnitude;                                       \

@@ -150,10 +150,12 @@ START_TEST(the_map_proves_softmax_where_its_theorem_covers_the_case) {
       {"causal", "top-left", "sinks", MEASURE_ABS, OUTPUT_OUT, "proved(softmax_radius)"},
       {"subnormals", "ieee", "mask", MEASURE_REL, OUTPUT_OUT, "proved(softmax_radius)"},
       {"subnormals", "flush", "q", MEASURE_REL, OUTPUT_OUT, "derived(softmax_radius)"},
-      {"softcap", "30", "q", MEASURE_ROW, OUTPUT_OUT, "derived(softmax_radius)"},
+      {"softcap", "30", "q", MEASURE_ROW, OUTPUT_OUT, "proved(softmax_radius)"},
       {"scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_OUT, "derived(softmax_radius)"},
       {"scale", "1/7", "q", MEASURE_THEORY, OUTPUT_OUT, "derived(softmax_radius)"},
       {"lse-base", "e", "sinks", MEASURE_ABS, OUTPUT_LSE, "proved(softmax_lse)"},
+      {"softcap", "sqrt(2)", "q", MEASURE_ABS, OUTPUT_LSE, "proved(softmax_lse)"},
+      {"softcap", "30", "q", MEASURE_BACKWARD, OUTPUT_OUT, "derived(softmax_radius)"},
       {"lse-base", "2", "q", MEASURE_ABS, OUTPUT_LSE, "derived(softmax_radius)"},
       {"scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_LSE, "derived(softmax_radius)"},
   };
