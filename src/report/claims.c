@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "../tensor/file.h"
+#include "write.h"
 
 /* ---- text ---- */
 
@@ -87,14 +88,5 @@ void report_claims_add(report_claims *r, const claim_result *result, const claim
 }
 
 attest_status report_claims_write(const char *path, const report_claims *r, attest_error *error) {
-  tensor_writer *writer;
-  char *text = json_dumps(r->array, JSON_INDENT(1));
-  attest_status status = text ? tensor_writer_open(&writer, path, error)
-                              : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  if (!status) {
-    fprintf(tensor_writer_stream(writer), "%s\n", text);
-    status = tensor_writer_commit(writer, error);
-  }
-  free(text);
-  return status;
+  return report_write_text(path, json_dumps(r->array, JSON_INDENT(1)), error);
 }

@@ -9,6 +9,7 @@
 #include "../certify/theorems.h"
 #include "../tensor/isa.h"
 #include "report.h"
+#include "write.h"
 
 /* Jansson takes UTF-8 only; other bytes become question marks. */
 static json_t *string_of(const char *text) {
@@ -265,14 +266,5 @@ char *report_json(const report *r) {
 }
 
 attest_status report_write_json(const char *path, const report *r, attest_error *error) {
-  tensor_writer *writer;
-  char *text = report_json(r);
-  attest_status status = text ? tensor_writer_open(&writer, path, error)
-                              : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  if (!status) {
-    fprintf(tensor_writer_stream(writer), "%s\n", text);
-    status = tensor_writer_commit(writer, error);
-  }
-  free(text);
-  return status;
+  return report_write_text(path, report_json(r), error);
 }

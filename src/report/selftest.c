@@ -3,6 +3,8 @@
 
 #include <jansson.h>
 
+#include "write.h"
+
 /* ---- JSON ---- */
 
 /* The names of the rules that find it, or that do not. */
@@ -45,19 +47,6 @@ static json_t *scores_of(const selftest_totals *t) {
   return list;
 }
 
-/* Takes the text. */
-static attest_status write_text(const char *path, char *text, attest_error *error) {
-  tensor_writer *writer;
-  attest_status status = text ? tensor_writer_open(&writer, path, error)
-                              : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  if (!status) {
-    fprintf(tensor_writer_stream(writer), "%s\n", text);
-    status = tensor_writer_commit(writer, error);
-  }
-  free(text);
-  return status;
-}
-
 attest_status report_selftest_json(const char *path, const selftest_matrix *m,
                                    attest_error *error) {
   json_t *rows = json_array();
@@ -68,7 +57,7 @@ attest_status report_selftest_json(const char *path, const selftest_matrix *m,
                 scores_of(&m->totals), "totals", totals_of(&m->totals));
   char *text = document ? json_dumps(document, JSON_INDENT(1)) : NULL;
   json_decref(document);
-  return write_text(path, text, error);
+  return report_write_text(path, text, error);
 }
 
 /* ---- HTML: names of mutants, families and rules need no escapes ---- */

@@ -10,6 +10,7 @@
 #include "../tensor/isa.h"
 #include "report.h"
 #include "sweep.h"
+#include "write.h"
 
 static json_t *number_of(double x) {
   return isnan(x)   ? json_string("nan")
@@ -150,13 +151,5 @@ attest_status report_sweep_json(const char *path, const sweep_result *result,
   json_t *document = document_of(result, request);
   char *text = document ? json_dumps(document, JSON_INDENT(1) | JSON_REAL_PRECISION(17)) : NULL;
   json_decref(document);
-  tensor_writer *writer;
-  attest_status status = text ? tensor_writer_open(&writer, path, error)
-                              : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  if (!status) {
-    fprintf(tensor_writer_stream(writer), "%s\n", text);
-    status = tensor_writer_commit(writer, error);
-  }
-  free(text);
-  return status;
+  return report_write_text(path, text, error);
 }

@@ -33,8 +33,8 @@ int verb_set_threads(const verb_options *options) {
 }
 
 int verb_can_report(const verb_options *options) {
-  static const char *const reports[] = {"json", "junit"};
-  for (size_t i = 0; i < 2; i++) {
+  static const char *const reports[] = {"json", "junit", "html"};
+  for (size_t i = 0; i < sizeof reports / sizeof *reports; i++) {
     const char *path = verb_option(options, reports[i]);
     tensor_writer *writer;
     attest_error error;

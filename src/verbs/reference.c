@@ -7,6 +7,7 @@
 
 #include "../report/progress.h"
 #include "../report/reference.h"
+#include "../report/write.h"
 #include "bundle.h"
 #include "options.h"
 #include "verbs.h"
@@ -166,16 +167,8 @@ static attest_status bundle_tensor(bundle *b, const char *name, const attest_ten
 
 static attest_status bundle_problem(bundle *b, const attest_problem *problem, attest_error *error) {
   const char *path = bundle_file(b, "problem.json");
-  char *text = problem_json(problem);
-  tensor_writer *writer;
-  attest_status status = path && text ? tensor_writer_open(&writer, path, error)
-                                      : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
-  if (!status) {
-    fprintf(tensor_writer_stream(writer), "%s\n", text);
-    status = tensor_writer_commit(writer, error);
-  }
-  free(text);
-  return status;
+  return path ? report_write_text(path, problem_json(problem), error)
+              : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
 }
 
 static attest_status fill_bundle(bundle *b, const reference_decimals decimals[],

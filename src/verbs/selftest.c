@@ -136,20 +136,6 @@ static attest_status run(selftest_matrix *matrix, const verb_options *options,
   return status;
 }
 
-/* Before the work: whether the documents can be written at all. */
-static int check_files(const verb_options *options) {
-  static const char *const kinds[] = {"json", "html"};
-  for (int i = 0; i < 2; i++) {
-    const char *path = verb_option(options, kinds[i]);
-    tensor_writer *writer;
-    attest_error error;
-    if (!path) continue;
-    if (tensor_writer_open(&writer, path, &error)) return verb_trouble(&error);
-    tensor_writer_abort(writer);
-  }
-  return 0;
-}
-
 static attest_status write_files(const selftest_matrix *matrix, const verb_options *options,
                                  attest_error *error) {
   const char *json = verb_option(options, "json"), *html = verb_option(options, "html");
@@ -181,7 +167,7 @@ int verb_selftest(int argc, char **argv) {
   int status = verb_options_parse(&options, &definition, argc, argv);
   if (status >= 0) return status;
   status = check_names(&options);
-  if (!status) status = check_files(&options);
+  if (!status) status = verb_can_report(&options);
   if (!status) status = run_and_tell(&options);
   verb_options_clear(&options);
   return status;
