@@ -55,7 +55,8 @@ int verb_set_threads(const verb_options *options);
 /* 0, or 2 after the complaint that a file to be written (--json, --junit, --html, --output) is also
  * named as another. (overwrite.c) */
 int verb_check_overwrite(const verb_options *options);
-/* Whether --json, --junit and --html can be written, asked before the work: 0, or 2 after the complaint. */
+/* Whether --json, --junit and --html can be written, asked before the work: 0, or 2 after the
+ * complaint. */
 int verb_can_report(const verb_options *options);
 /* Verdict lines to standard output (--quiet: the certified ones left out); how to repeat a refuted
  * case to standard error. */
