@@ -84,7 +84,7 @@ MUTANT_OBJECTS = $(patsubst $(BUILD)/src/%,$(MUTANTS)/src/%,$(call mutated_stem,
   $(filter-out $(call mutated_stem,$(LIB_OBJECTS)),$(LIB_OBJECTS))
 
 # ---- goals -----------------------------------------------------------------------------------
-.PHONY: all deps deps-audit deps-clang deps-peers deps-proofs certify check unit command bench install uninstall
+.PHONY: all deps deps-audit deps-clang deps-peers deps-proofs certify check unit command bench bench-profile install uninstall
 .PHONY: proofs proofs-coqchk
 .PHONY: lint fuzz-minute faults oracles sanitizers threads memcheck coverage proofs-clean selftest audit
 .PHONY: fuzz format format-check clean help FORCE
@@ -123,6 +123,9 @@ command: $(BUILD)/attest ## run the tests of the command
 
 bench: $(BUILD)/attest ## measure speed beside the machine's peak and, where installed, PyTorch and mpmath
 	@tests/bench/peers.py $(BUILD)/attest
+
+bench-profile: $(BUILD)/attest ## instructions, cache misses and cycles of the goals of speed, by valgrind
+	@tests/bench/profile.py $(BUILD)/attest
 
 # All processors where make was not told how many.
 PROOFS = $(MAKE) --no-print-directory -f proofs/Makefile OUT=$(BUILD)/proofs \

@@ -21,7 +21,7 @@ attest_status compare_certificates(compare_counts *counts, FILE *f, const char *
 int compare_is_benchmark(const char *path);
 /* The same for two of those: a line for each figure that is more than `growth` >= 1 times worse or
  * better (times, errors and ratios better when less, rates and fractions when more), missing or
- * new. (compare_bench.c) */
+ * new, and for each largest backward error. (compare_bench.c) */
 attest_status compare_benchmarks(compare_counts *counts, FILE *f, const char *old_path,
                                  const char *new_path, double growth, attest_error *error);
 

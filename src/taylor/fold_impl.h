@@ -127,18 +127,34 @@ ISA_INLINE void NAME(order_along)(REAL *phi, REAL *mono, const taylor_basis *bas
   }
 }
 
+/* Order 2 where x fills its vectors: for every i all of x_i x, from the last i to the first, so
+ * that what stands before x_i x_i in the vectors is written over. No load but of whole vectors of
+ * x. */
+ISA_INLINE void NAME(order_two)(REAL *phi, const taylor_basis *basis, const REAL *x,
+                                const REAL *c) {
+  int64_t d = basis->d, b = basis->start[3] - d;
+  for (int64_t i = d - 1; i >= 0; b += i - d, i--) {
+    VEC xi = OP(set1)(x[i]);
+    for (int64_t at = i / LANES * LANES; at < d; at += LANES) {
+      VEC product = xi * OP(load)(x + at);
+      OP(store)(phi + b + at, c ? OP(load)(c + b + at) * product : product);
+    }
+  }
+}
+
 /* phi[b] = c[b] x^b (c NULL: x^b) up to the last feature, 0 beyond, as far as `stride` goes; mono
  * takes x^b of the orders below the last (c NULL: of all, into phi). x is read beyond its end. */
 static void NAME(features_along)(REAL *phi, REAL *mono, const taylor_plan *plan, const REAL *x,
                                  const REAL *c) {
   const taylor_basis *basis = plan->basis;
-  int64_t d = plan->d, degree = basis->degree;
+  int64_t d = plan->d, degree = basis->degree, by_two = degree == 2 && d % LANES == 0;
+  if (by_two) NAME(order_two)(phi, basis, x, c);
   phi[0] = c ? c[0] : 1;
   for (int64_t i = 0; i < d && degree > 0; i += LANES) {
     VEC xi = OP(load)(x + i);
     OP(store)(phi + 1 + i, c ? OP(load)(c + 1 + i) * xi : xi);
   }
-  for (int64_t m = 2; m <= degree; m++) {
+  for (int64_t m = 2; m <= degree && !by_two; m++) {
     /* Of order 1 x itself, which has not just been stored. */
     const REAL *parents = m == 2 ? x : (c ? mono : phi) + basis->start[m - 1];
     if (!c)
@@ -155,14 +171,23 @@ static void NAME(features_along)(REAL *phi, REAL *mono, const taylor_plan *plan,
 /* ---- folding keys into the state ---------------------------------------------------------------
  */
 
+/* a - b, by the units that multiply, which are idle here while those that add are not. */
+ISA_INLINE VEC NAME(minus)(VEC a, VEC b) {
+#if ISA_BYTES > 16
+  return OP(fma)(b, OP(set1)(-1), a);
+#else
+  return a - b;
+#endif
+}
+
 /* (hi + lo) <- (hi + lo) + y: DWPlusFP. */
 ISA_INLINE void NAME(join_vector)(REAL *hi, REAL *lo, VEC y) {
-  VEC x = OP(load)(hi), s = x + y, back = s - x;
-  VEC error = (x - (s - back)) + (y - back);
+  VEC x = OP(load)(hi), s = x + y, back = NAME(minus)(s, x);
+  VEC error = NAME(minus)(x, s - back) + NAME(minus)(y, back);
   error += OP(load)(lo);
   VEC z = s + error;
   OP(store)(hi, z);
-  OP(store)(lo, error - (z - s));
+  OP(store)(lo, NAME(minus)(error, z - s));
 }
 
 ISA_INLINE void NAME(join)(REAL *hi, REAL *lo, const REAL *d, int64_t n) {

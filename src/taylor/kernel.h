@@ -160,9 +160,6 @@ ISA_DECLARE(void, taylor_weigh_f64, (double *w, int64_t n, const taylor_plan *pl
   /* Rows row .. row + work->rows - 1 of q; lo, hi and position are set. Clears the sums. */       \
   void taylor_rows_begin_##suffix(taylor_rows_##suffix *work, const taylor_plan *plan,             \
                                   const attest_tensor *q, int64_t row);                            \
-  /* The same for one row. */                                                                      \
-  void taylor_rows_begin_one_##suffix(taylor_rows_##suffix *work, const taylor_plan *plan,         \
-                                      const real *q);                                              \
   void taylor_rows_read_##suffix(taylor_rows_##suffix *work, const taylor_state_##suffix *state);  \
   /* Keys key .. key + block->count - 1; mask (nq, nk) may be NULL. Closes the group after         \
    * TAYLOR_GROUP blocks. */                                                                       \

@@ -37,17 +37,50 @@ ISA_INLINE void NAME(product_along)(REAL *c, const REAL *a, const REAL *b, int64
   NAME(tiles_of)(c, 0, a, 0, 1, b, b_stride, steps, add, vectors, 0, 1);
 }
 
-/* Sum of the interleaved chains of one number by a tree. */
-ISA_INLINE REAL NAME(tree)(const VEC chain[]) {
-  REAL lane[TAYLOR_LANES];
-  for (int i = 0; i < STEP; i++)
-    OP(store)(lane + i * LANES, chain[i]);
+#if ISA_BYTES == 64
+/* The same where WIDTH vectors side by side are all there is of b. AVX-512 loads one vector a
+ * cycle, be it a single number spread over the lanes: those come from registers. */
+ISA_INLINE void NAME(tile_along)(REAL *c, const REAL *a, const REAL *b, int64_t steps) {
+  VEC sum[WIDTH] = {{0}};
+  int64_t k = 0;
+  for (; k + LANES <= steps; k += LANES) {
+    VEC x = OP(load)(a + k);
+#pragma GCC unroll 16
+    for (int i = 0; i < LANES; i++, b += WIDTH * LANES)
 #pragma GCC unroll 4
-  for (int step = TAYLOR_LANES / 2; step; step /= 2)
+      for (int v = 0; v < WIDTH; v++)
+        sum[v] = OP(fma)(OP(spread)(x, i), OP(load)(b + v * LANES), sum[v]);
+  }
+  for (; k < steps; k++, b += WIDTH * LANES)
+#pragma GCC unroll 4
+    for (int v = 0; v < WIDTH; v++)
+      sum[v] = OP(fma)(OP(set1)(a[k]), OP(load)(b + v * LANES), sum[v]);
+#pragma GCC unroll 4
+  for (int v = 0; v < WIDTH; v++)
+    OP(store)(c + v * LANES, sum[v]);
+}
+#endif
+
+/* The same from rows of b that are as long as those of c. */
+ISA_INLINE void NAME(chain_along)(REAL *c, const REAL *a, const REAL *b, int64_t width,
+                                  int64_t steps) {
+#if ISA_BYTES == 64
+  if (width == WIDTH * LANES) {
+    NAME(tile_along)(c, a, b, steps);
+    return;
+  }
+#endif
+  NAME(product_along)(c, a, b, width, steps, 0, width / LANES);
+}
+
+/* Sum of the interleaved chains of one number by a tree. */
+ISA_INLINE REAL NAME(tree)(VEC chain[]) {
+#pragma GCC unroll 4
+  for (int step = STEP / 2; step; step /= 2)
 #pragma GCC unroll 8
     for (int i = 0; i < step; i++)
-      lane[i] += lane[i + step];
-  return lane[0];
+      chain[i] += chain[i + step];
+  return OP(tree_sum)(chain[0]);
 }
 
 ISA_INLINE int64_t NAME(padded)(int64_t n) {

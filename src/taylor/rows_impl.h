@@ -60,15 +60,6 @@ void ISA(NAME(taylor_rows_begin))(NAME(taylor_rows) * work, const taylor_plan *p
   NAME(prepare_rows)(work, plan);
 }
 
-void ISA(NAME(taylor_rows_begin_one))(NAME(taylor_rows) * work, const taylor_plan *plan,
-                                      const REAL *q);
-void ISA(NAME(taylor_rows_begin_one))(NAME(taylor_rows) * work, const taylor_plan *plan,
-                                      const REAL *q) {
-  memcpy(work->row, q, (size_t)plan->d * sizeof *q);
-  work->rows = 1;
-  NAME(prepare_rows)(work, plan);
-}
-
 /* phi[b][r] of the rows side by side. */
 static void NAME(features_across)(NAME(taylor_rows) * work, const taylor_plan *plan) {
   const taylor_basis *basis = plan->basis;
@@ -129,8 +120,8 @@ static void NAME(read_along)(NAME(taylor_rows) * work, const REAL *phi, const RE
   for (int64_t i = 0; i < chains; i++) {
     int64_t at = (work->turn ? chains - 1 - i : i) * TAYLOR_CHAIN;
     int64_t steps = n - at < TAYLOR_CHAIN ? n - at : TAYLOR_CHAIN;
-    NAME(product_along)
-    (work->chain + at / TAYLOR_CHAIN * pad, phi + at, hi + at * pad, pad, steps, 0, pad / LANES);
+    NAME(chain_along)
+    (work->chain + at / TAYLOR_CHAIN * pad, phi + at, hi + at * pad, pad, steps);
   }
   for (int64_t c = 0; c < pad; c += LANES) {
     VEC sum = OP(load)(work->chain + c);
@@ -160,26 +151,40 @@ static void NAME(decay_read)(NAME(taylor_rows) * work, const NAME(taylor_state) 
   }
 }
 
-void ISA(NAME(taylor_rows_read))(NAME(taylor_rows) * work, const NAME(taylor_state) * state);
-void ISA(NAME(taylor_rows_read))(NAME(taylor_rows) * work, const NAME(taylor_state) * state) {
+/* One row's: its features are there. */
+ISA_INLINE void NAME(read_one)(NAME(taylor_rows) * work, const NAME(taylor_state) * state) {
   const taylor_plan *plan = state->plan;
-  int64_t pad = plan->dv_pad, along = work->rows == 1, step = along ? 1 : TAYLOR_STRIDE;
-  if (along)
-    NAME(features_along)(work->phi, work->mono, plan, work->row, plan->feature_weight);
-  else
-    NAME(features_across)(work, plan);
-  for (int64_t at = 0; at < plan->size; at += TAYLOR_CHAIN * TAYLOR_GROUP) {
-    int64_t n = plan->size - at, most = TAYLOR_CHAIN * TAYLOR_GROUP;
-    const REAL *phi = work->phi + (plan->first + at) * step, *hi = state->hi + at * pad;
-    if (n > most) n = most;
-    (along ? NAME(read_along) : NAME(read_across))(work, phi, hi, pad, n);
-    if (plan->normalize)
-      (along ? NAME(norms_along) : NAME(norms_across))(work, phi, state->norm + plan->first + at,
-                                                       n);
+  int64_t pad = plan->dv_pad, most = TAYLOR_CHAIN * TAYLOR_GROUP;
+  for (int64_t at = 0; at < plan->size; at += most) {
+    int64_t n = plan->size - at < most ? plan->size - at : most;
+    const REAL *phi = work->phi + plan->first + at;
+    if (plan->normalize) NAME(norms_along)(work, phi, state->norm + plan->first + at, n);
+    NAME(read_along)(work, phi, state->hi + at * pad, pad, n);
     work->chains = 1;
     NAME(close_group)(work, plan);
   }
   work->turn = !work->turn;
+  if (plan->power) NAME(decay_read)(work, state);
+}
+
+void ISA(NAME(taylor_rows_read))(NAME(taylor_rows) * work, const NAME(taylor_state) * state);
+void ISA(NAME(taylor_rows_read))(NAME(taylor_rows) * work, const NAME(taylor_state) * state) {
+  const taylor_plan *plan = state->plan;
+  int64_t pad = plan->dv_pad, most = TAYLOR_CHAIN * TAYLOR_GROUP;
+  if (work->rows == 1) {
+    NAME(features_along)(work->phi, work->mono, plan, work->row, plan->feature_weight);
+    NAME(read_one)(work, state);
+    return;
+  }
+  NAME(features_across)(work, plan);
+  for (int64_t at = 0; at < plan->size; at += most) {
+    int64_t n = plan->size - at < most ? plan->size - at : most;
+    const REAL *phi = work->phi + (plan->first + at) * TAYLOR_STRIDE;
+    NAME(read_across)(work, phi, state->hi + at * pad, pad, n);
+    if (plan->normalize) NAME(norms_across)(work, phi, state->norm + plan->first + at, n);
+    work->chains = 1;
+    NAME(close_group)(work, plan);
+  }
   if (plan->power) NAME(decay_read)(work, state);
 }
 
@@ -268,6 +273,16 @@ static void NAME(weights_across)(NAME(taylor_rows) * work, const taylor_plan *pl
   }
 }
 
+/* One row's: its weights are there. `to`: keys that it sees. */
+ISA_INLINE void NAME(keys_one)(NAME(taylor_rows) * work, const taylor_plan *plan,
+                               const NAME(taylor_block) * block, int64_t to) {
+  int add = work->chains != 0;
+  if (plan->normalize) NAME(norms_along)(work, work->weight, NULL, block->count);
+  NAME(product_along)
+  (work->group, work->weight, block->value, block->value_stride, to, add, plan->dv_pad / LANES);
+  NAME(count_chain)(work, plan);
+}
+
 void ISA(NAME(taylor_rows_keys))(NAME(taylor_rows) * work, const taylor_plan *plan,
                                  const NAME(taylor_block) * block, int64_t key,
                                  const attest_tensor *mask, int64_t row);
@@ -278,23 +293,21 @@ void ISA(NAME(taylor_rows_keys))(NAME(taylor_rows) * work, const taylor_plan *pl
   NAME(seen_keys)(&from, &to, work, key, block->count);
   if (work->rows == 1) {
     NAME(weights_along)(work, plan, block, key, mask, row);
-    NAME(product_along)
-    (work->group, work->weight, block->value, block->value_stride, to, add, pad / LANES);
-    if (plan->normalize) NAME(norms_along)(work, work->weight, NULL, block->count);
-  } else {
-    int64_t start = from / TAYLOR_LANES * TAYLOR_LANES;
-    NAME(weights_across)(work, plan, block, key, start, to, mask, row);
-    for (int64_t r = 0; r < work->rows; r += TILE_ROWS) {
-      int64_t n = work->rows - r < TILE_ROWS ? work->rows - r : TILE_ROWS;
-      int64_t end = work->hi[r + n - 1] - key < to ? work->hi[r + n - 1] - key : to;
-      NAME(product)
-      (work->group + r * pad, pad, work->weight + start * TAYLOR_STRIDE + r, 1, TAYLOR_STRIDE,
-       block->value + start * block->value_stride, block->value_stride, end - start, add != 0, n,
-       pad / LANES);
-    }
-    if (plan->normalize)
-      NAME(norms_across)(work, work->weight + start * TAYLOR_STRIDE, NULL, to - start);
+    NAME(keys_one)(work, plan, block, to);
+    return;
   }
+  int64_t start = from / TAYLOR_LANES * TAYLOR_LANES;
+  NAME(weights_across)(work, plan, block, key, start, to, mask, row);
+  for (int64_t r = 0; r < work->rows; r += TILE_ROWS) {
+    int64_t n = work->rows - r < TILE_ROWS ? work->rows - r : TILE_ROWS;
+    int64_t end = work->hi[r + n - 1] - key < to ? work->hi[r + n - 1] - key : to;
+    NAME(product)
+    (work->group + r * pad, pad, work->weight + start * TAYLOR_STRIDE + r, 1, TAYLOR_STRIDE,
+     block->value + start * block->value_stride, block->value_stride, end - start, add != 0, n,
+     pad / LANES);
+  }
+  if (plan->normalize)
+    NAME(norms_across)(work, work->weight + start * TAYLOR_STRIDE, NULL, to - start);
   NAME(count_chain)(work, plan);
 }
 
@@ -303,25 +316,45 @@ void ISA(NAME(taylor_rows_keys))(NAME(taylor_rows) * work, const taylor_plan *pl
 ISA_INLINE void NAME(divide)(REAL *y, const REAL *x, const VEC *divisor, int64_t n) {
   for (int64_t c = 0; c < n; c += LANES) {
     VEC sum = OP(load)(x + c) + (VEC){0}, quotient = divisor ? sum / *divisor : sum;
-    memcpy(y + c, &quotient, (size_t)(n - c < LANES ? n - c : LANES) * sizeof *y);
+    if (n - c >= LANES)
+      OP(store)(y + c, quotient);
+    else
+      memcpy(y + c, &quotient, (size_t)(n - c) * sizeof *y);
   }
+}
+
+/* y (dv) of one row, from its totals. */
+ISA_INLINE void NAME(end_one)(REAL *y, NAME(taylor_rows) * work, const taylor_plan *plan) {
+  VEC chain[STEP], divisor = {0};
+  NAME(close_group)(work, plan);
+  if (work->groups == 0) { /* neither state nor keys */
+    memset(y, 0, (size_t)plan->dv * sizeof *y);
+    return;
+  }
+  if (plan->normalize) {
+    for (int i = 0; i < STEP; i++)
+      chain[i] = OP(load)(work->lanes + i * LANES);
+    REAL sum = NAME(tree)(chain) + (REAL)plan->eps;
+    divisor = OP(set1)(sum != 0 ? sum : (REAL)NAN);
+  }
+  NAME(divide)(y, work->total, plan->normalize ? &divisor : NULL, plan->dv);
 }
 
 void ISA(NAME(taylor_rows_end))(REAL *out, int64_t stride, NAME(taylor_rows) * work,
                                 const taylor_plan *plan);
 void ISA(NAME(taylor_rows_end))(REAL *out, int64_t stride, NAME(taylor_rows) * work,
                                 const taylor_plan *plan) {
+  if (work->rows == 1) {
+    NAME(end_one)(out, work, plan);
+    return;
+  }
   NAME(close_group)(work, plan);
   REAL norm[TAYLOR_BLOCK];
   for (int64_t r = 0; r < work->rows && plan->normalize && work->groups; r += LANES) {
     VEC chain[TAYLOR_LANES];
-    int64_t n = work->rows == 1 ? STEP : TAYLOR_LANES, step = n == STEP ? LANES : TAYLOR_STRIDE;
-    for (int i = 0; i < n; i++)
-      chain[i] = OP(load)(work->lanes + r + i * step);
-    if (work->rows == 1)
-      norm[0] = NAME(tree)(chain);
-    else
-      OP(store)(norm + r, NAME(tree_across)(chain));
+    for (int i = 0; i < TAYLOR_LANES; i++)
+      chain[i] = OP(load)(work->lanes + r + i * TAYLOR_STRIDE);
+    OP(store)(norm + r, NAME(tree_across)(chain));
   }
   for (int64_t r = 0; r < work->rows; r++) {
     REAL *to = out + r * stride,
@@ -332,4 +365,26 @@ void ISA(NAME(taylor_rows_end))(REAL *out, int64_t stride, NAME(taylor_rows) * w
     else
       NAME(divide)(to, work->total + r * plan->dv_pad, plan->normalize ? &divisor : NULL, plan->dv);
   }
+}
+
+/* Decoding: a query that sees all keys so far, in one go. The scores, a chain that waits for
+ * itself, stand between the features and what waits for them. */
+void ISA(NAME(taylor_state_read))(REAL *out, NAME(taylor_rows) * work,
+                                  const NAME(taylor_state) * state, const REAL *q);
+void ISA(NAME(taylor_state_read))(REAL *out, NAME(taylor_rows) * work,
+                                  const NAME(taylor_state) * state, const REAL *q) {
+  const taylor_plan *plan = state->plan;
+  const NAME(taylor_block) *pending = &state->pending;
+  memcpy(work->row, q, (size_t)plan->d * sizeof *q);
+  work->rows = 1;
+  work->lo[0] = 0;
+  work->hi[0] = state->keys + pending->count;
+  work->position[0] = work->hi[0] - 1;
+  NAME(prepare_rows)(work, plan);
+  int reads = state->keys > 0 || state->loaded;
+  if (reads) NAME(features_along)(work->phi, work->mono, plan, work->row, plan->feature_weight);
+  if (pending->count) NAME(weights_along)(work, plan, pending, state->keys, NULL, 0);
+  if (reads) NAME(read_one)(work, state);
+  if (pending->count) NAME(keys_one)(work, plan, pending, pending->count);
+  NAME(end_one)(out, work, plan);
 }

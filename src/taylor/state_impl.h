@@ -63,17 +63,12 @@ void NAME(taylor_state_update)(NAME(taylor_state) * state, const REAL *k, const 
   NAME(taylor_block_append)(&state->pending, state->plan, k, v);
 }
 
+ISA_DECLARE(void, NAME(taylor_state_read),
+            (REAL * out, NAME(taylor_rows) * work, const NAME(taylor_state) * state,
+             const REAL *q));
 void NAME(taylor_state_read)(REAL *out, NAME(taylor_rows) * work, const NAME(taylor_state) * state,
                              const REAL *q) {
-  const taylor_plan *plan = state->plan;
-  work->lo[0] = 0;
-  work->hi[0] = state->keys + state->pending.count;
-  work->position[0] = work->hi[0] - 1;
-  NAME(taylor_rows_begin_one)(work, plan, q);
-  if (state->keys > 0 || state->loaded) NAME(taylor_rows_read)(work, state);
-  if (state->pending.count)
-    NAME(taylor_rows_keys)(work, plan, &state->pending, state->keys, NULL, 0);
-  NAME(taylor_rows_end)(out, plan->dv, work, plan);
+  ISA_DISPATCH(NAME(taylor_state_read))(out, work, state, q);
 }
 
 /* Row b of the tensor to or from (hi, lo) of component c; the last column is the normaliser's. */
@@ -180,12 +175,6 @@ ISA_DECLARE(void, NAME(taylor_rows_begin),
 void NAME(taylor_rows_begin)(NAME(taylor_rows) * work, const taylor_plan *plan,
                              const attest_tensor *q, int64_t row) {
   ISA_DISPATCH(NAME(taylor_rows_begin))(work, plan, q, row);
-}
-
-ISA_DECLARE(void, NAME(taylor_rows_begin_one),
-            (NAME(taylor_rows) * work, const taylor_plan *plan, const REAL *q));
-void NAME(taylor_rows_begin_one)(NAME(taylor_rows) * work, const taylor_plan *plan, const REAL *q) {
-  ISA_DISPATCH(NAME(taylor_rows_begin_one))(work, plan, q);
 }
 
 ISA_DECLARE(void, NAME(taylor_rows_read),

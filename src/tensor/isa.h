@@ -142,6 +142,17 @@ ISA_INLINE vd vd_max(vd a, vd b) {
 }
 #endif
 
+/* Lane k in all lanes, from a register. A load would do the same, but with AVX-512 a processor
+ * serves one load a cycle, which sums of products over vectors in memory need for these. */
+#if ISA_BYTES == 64
+ISA_INLINE vf vf_spread(vf x, int k) {
+  return (vf)_mm512_permutexvar_ps(_mm512_set1_epi32(k), (__m512)x);
+}
+ISA_INLINE vd vd_spread(vd x, int k) {
+  return (vd)_mm512_permutexvar_pd(_mm512_set1_epi64(k), (__m512d)x);
+}
+#endif
+
 /* Lanes joined by a tree, lane i with lane i + n/2 of the n that are left. */
 #if ISA_BYTES == 16
 #define ISA_TREE(name, v, real, lanes, join)                                                       \

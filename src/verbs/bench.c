@@ -19,11 +19,13 @@ static const verb_flag flags[] = {
      "only kernels, softmax, taylor, toeplitz, sparse or sweep (default: all)"},
     {"quick", NULL, 0, "small sizes only: less than a minute"},
     {"threads", "N", 0, "threads where all are used (default: all)"},
+    {"profile", "PIECE", 0,
+     "run one piece of work alone on one thread (once with --quick) and print its time and size"},
     {"json", "FILE", 0, "also write the figures as JSON, for attest report OLD.json NEW.json"},
 };
 
 static const verb_definition definition = {
-    .usage = "attest bench [--kernel PART] [--quick] [--threads N] [--json FILE]",
+    .usage = "attest bench [--kernel PART] [--quick] [--threads N] [--json FILE] [--profile PIECE]",
     .summary =
         "Measures speed on seeded random tensors. kernels: every kernel of the suite on one head,\n"
         "beside the machine's measured peak of fused multiply-adds, certified, with the largest\n"
@@ -74,6 +76,13 @@ static attest_status run(bench_log *log, int only, int quick, int threads, attes
   return status;
 }
 
+static int profile(const char *piece, int once) {
+  attest_error error;
+  omp_set_num_threads(1);
+  attest_status status = bench_profile_print(piece, once, &error);
+  return status ? verb_trouble(&error) : 0;
+}
+
 int verb_bench(int argc, char **argv) {
   verb_options options;
   attest_error error;
@@ -88,6 +97,12 @@ int verb_bench(int argc, char **argv) {
     status = verb_usage_error(
         "--kernel %s: kernels, softmax, taylor, toeplitz, sparse or sweep is wanted", part);
   if (!status && path) status = verb_can_report(&options);
+  const char *piece = verb_option(&options, "profile");
+  if (!status && piece) {
+    status = profile(piece, verb_option(&options, "quick") != NULL);
+    verb_options_clear(&options);
+    return status;
+  }
   bench_log *log = status ? NULL : bench_log_open();
   if (!status) {
     setvbuf(stdout, NULL, _IOLBF, 0);

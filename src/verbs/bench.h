@@ -16,6 +16,11 @@ double bench_uniform(uint64_t *state);
 double bench_wall(void);
 double bench_cpu(void);
 double bench_cpu_all(void);
+/* Bytes of memory that this process holds, and the most it held since the last reset; NaN where the
+ * system does not say. */
+double bench_memory(void);
+double bench_memory_peak(void);
+void bench_memory_reset(void);
 
 /* ---- what was measured (bench_log.c) ---- */
 
@@ -27,6 +32,7 @@ typedef enum {
   GOAL_CERTIFY_BACKWARD,
   GOAL_LONG,
   GOAL_LONG_BACKWARD,
+  GOAL_MEMORY,
   GOAL_BALLS,
   GOAL_MPMATH,
   GOAL_KERNEL,
@@ -47,8 +53,8 @@ typedef enum {
 /* NULL when there is no memory. */
 bench_log *bench_log_open(void);
 void bench_log_close(bench_log *log);
-/* A figure under a name of its own, printf-like; `unit` is one of ns us ms s ratio fraction GFLOP/s
- * tokens/s backward. */
+/* A figure under a name of its own, printf-like; `unit` is one of ns us ms s MiB ratio fraction
+ * GFLOP/s tokens/s backward. */
 void bench_figure(bench_log *log, double value, const char *unit, const char *name, ...)
     __attribute__((format(printf, 4, 5)));
 void bench_goal(bench_log *log, bench_goal_kind goal, double measured);
@@ -56,6 +62,29 @@ void bench_goal(bench_log *log, bench_goal_kind goal, double measured);
 void bench_goals_print(const bench_log *log);
 /* Figures, goals and the machine as JSON (schema attest-bench/1), for `attest report`. */
 attest_status bench_log_write(const bench_log *log, const char *path, attest_error *error);
+
+/* ---- pieces of work by themselves (bench_profile.c) ---- */
+
+typedef attest_status bench_work(void *context, attest_error *error);
+typedef struct {
+  int once; /* neither warmed up nor repeated */
+  const char *unit;
+  double count, seconds; /* of one run: the least of several */
+} bench_profile;
+
+attest_status bench_profile_run(bench_profile *p, double count, const char *unit, bench_work *work,
+                                void *context, attest_error *error);
+/* Runs one and prints a line; an unknown name is an error that names the known ones. */
+attest_status bench_profile_print(const char *name, int once, attest_error *error);
+
+attest_status bench_softmax_profile_kernel(bench_profile *p, attest_error *error);
+attest_status bench_softmax_profile_certify(bench_profile *p, attest_error *error);
+attest_status bench_softmax_profile_backward(bench_profile *p, attest_error *error);
+attest_status bench_taylor_profile(bench_profile *p, attest_error *error);
+attest_status bench_sparse_profile_sparsemax(bench_profile *p, attest_error *error);
+attest_status bench_sparse_profile_15(bench_profile *p, attest_error *error);
+attest_status bench_sparse_profile_115(bench_profile *p, attest_error *error);
+attest_status bench_toeplitz_profile(bench_profile *p, attest_error *error);
 
 /* ---- parts ---- */
 

@@ -26,12 +26,21 @@ static const kind kinds[] = {
     {"gaussian", "gaussian", 64, "causal=top-left bandwidth=8", ATTEST_FLOAT32, 0},
     {"taylor.direct", "taylor", 16, "causal=top-left form=direct", ATTEST_FLOAT32, 0},
     {"taylor.chunked", "taylor", 16, "causal=top-left form=chunked", ATTEST_FLOAT32, 153},
+    {"taylor.recurrent", "taylor", 16, "causal=top-left form=recurrent", ATTEST_FLOAT32, 153},
     {"linear", "linear", 64, "causal=top-left feature=elu1", ATTEST_FLOAT32, 64},
     {"rope-linear", "rope-linear", 64, "causal=top-left normalize=none", ATTEST_FLOAT32, 0},
+    {"toeplitz", "toeplitz", 4, "causal=top-left", ATTEST_FLOAT32, 0},
     {"sparsemax", "sparsemax", 64, "causal=top-left", ATTEST_FLOAT32, 0},
     {"entmax-1.5", "entmax", 64, "causal=top-left alpha=3/2", ATTEST_FLOAT32, 0},
+    {"entmax-1.15", "entmax", 64, "causal=top-left alpha=23/20", ATTEST_FLOAT32, 0},
+    {"normrelu", "normrelu", 64, "causal=top-left bandwidth=2", ATTEST_FLOAT32, 0},
+    {"relumax", "relumax", 64, "causal=top-left bandwidth=2", ATTEST_FLOAT32, 0},
     {"topk-softmax", "topk-softmax", 64, "causal=top-left topk=32", ATTEST_FLOAT32, 0},
+    {"topk-uniform", "topk-uniform", 64, "causal=top-left topk=32", ATTEST_FLOAT32, 0},
     {"epanechnikov", "epanechnikov", 64, "causal=top-left bandwidth=14", ATTEST_FLOAT32, 0},
+    {"biweight", "biweight", 64, "causal=top-left bandwidth=14", ATTEST_FLOAT32, 0},
+    {"triweight", "triweight", 64, "causal=top-left bandwidth=14", ATTEST_FLOAT32, 0},
+    {"uniform", "uniform", 64, "causal=top-left bandwidth=14", ATTEST_FLOAT32, 0},
 };
 
 enum { DV = 64 };
@@ -63,11 +72,13 @@ static attest_status set_params(attest_problem *problem, const char *params, att
   return status;
 }
 
-/* n queries and keys, elements uniform in [-1, 1]. */
+/* n queries and keys, elements uniform in [-1, 1]; of toeplitz its matrices, too. */
 static attest_status head_open(head *h, const kind *kind, int64_t n, attest_error *error) {
   static const char *const names[] = {"q", "k", "v"};
   uint64_t seed = 1;
-  int64_t widths[] = {kind->d, kind->d, DV}, count = n * (2 * kind->d + DV);
+  int64_t widths[] = {kind->d, kind->d, DV}, count = n * (2 * kind->d + DV), d = kind->d;
+  int64_t matrices = strcmp(kind->kernel, "toeplitz") ? 0 : 2 * n - 1;
+  count += matrices * d * d;
   h->problem = attest_problem_new(kind->kernel, error);
   h->memory = malloc((size_t)count * sizeof *h->memory);
   h->result = calloc((size_t)(n * DV), sizeof(double));
@@ -81,6 +92,8 @@ static attest_status head_open(head *h, const kind *kind, int64_t n, attest_erro
     attest_tensor t = attest_tensor_of(at, ATTEST_FLOAT32, 2, (int64_t[]){n, widths[i]});
     status = attest_problem_input(h->problem, names[i], &t, error);
   }
+  attest_tensor weights = attest_tensor_of(at, ATTEST_FLOAT32, 3, (int64_t[]){matrices, d, d});
+  if (matrices && !status) status = attest_problem_input(h->problem, "weights", &weights, error);
   h->out = attest_tensor_of(h->result, kind->dtype, 2, (int64_t[]){n, DV});
   if (!status) status = attest_problem_output(h->problem, "out", &h->out, error);
   return status ? status : problem_resolve(h->problem, error);

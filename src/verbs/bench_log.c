@@ -6,6 +6,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <time.h>
 
 #include "../tensor/isa.h"
@@ -28,6 +29,32 @@ double bench_cpu(void) {
 
 double bench_cpu_all(void) {
   return clock_of(CLOCK_PROCESS_CPUTIME_ID);
+}
+
+/* A line of /proc/self/status. */
+static double memory_of(const char *name) {
+  char line[256];
+  double kib = (double)NAN;
+  FILE *f = fopen("/proc/self/status", "r");
+  while (f && fgets(line, sizeof line, f))
+    if (!strncmp(line, name, strlen(name))) kib = strtod(line + strlen(name), NULL);
+  if (f) fclose(f);
+  return 1024 * kib;
+}
+
+double bench_memory(void) {
+  return memory_of("VmRSS:");
+}
+
+double bench_memory_peak(void) {
+  return memory_of("VmHWM:");
+}
+
+void bench_memory_reset(void) {
+  FILE *f = fopen("/proc/self/clear_refs", "w");
+  if (!f) return;
+  fputs("5", f);
+  fclose(f);
 }
 
 static int ascending(const void *a, const void *b) {
@@ -59,6 +86,7 @@ static const goal goals[GOAL_COUNT] = {
                                3.8, 0},
     [GOAL_LONG] = {"long", "65,536 keys, causal, certified: s of all threads", 6, 0},
     [GOAL_LONG_BACKWARD] = {"long-backward", "the same with a bound on backward", 9, 0},
+    [GOAL_MEMORY] = {"memory", "its memory: exponent from 4,096 keys on", 1.02, 0},
     [GOAL_BALLS] = {"balls", "ball tier / double tier", 100, 1},
     [GOAL_MPMATH] = {"mpmath", "mpmath, 30 digits / double tier", 1000, 1},
     [GOAL_KERNEL] = {"kernel", "float32 softmax / (operations at peak + exponentials)", 1.15, 0},

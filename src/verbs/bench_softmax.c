@@ -254,11 +254,16 @@ static attest_status certify_step(bench_head *head, int step, attest_error *erro
 }
 
 /* A causal head: kernel, then certified with a plain and with a backward bound; CPU time of all
- * threads together divided by their number, which is the time on the wall of an idle machine. */
-static attest_status certify_line(bench_log *log, int64_t n, int threads, attest_error *error) {
+ * threads together divided by their number, which is the time on the wall of an idle machine; and
+ * the memory that it all took, which *first keeps of the first head. */
+enum { FIRST = 4096 };
+static attest_status certify_line(bench_log *log, int64_t n, int threads, double *first,
+                                  attest_error *error) {
+  double held = bench_memory();
   double cpu[STEPS][BENCH_REPEATS], wall[STEPS][BENCH_REPEATS], s[STEPS], w[STEPS];
   int repeats = n <= 4096 ? BENCH_REPEATS : 1;
   bench_head head;
+  bench_memory_reset();
   attest_status status = head_open(&head, n, n, 1, error);
   omp_set_num_threads(threads);
   for (int i = 0; i < repeats && !status; i++)
@@ -268,6 +273,7 @@ static attest_status certify_line(bench_log *log, int64_t n, int threads, attest
       cpu[step][i] = (bench_cpu_all() - start) / threads;
       wall[step][i] = bench_wall() - before;
     }
+  double memory = 0x1p-20 * (bench_memory_peak() - held);
   head_close(&head);
   if (status) return status;
   for (int step = 0; step < STEPS; step++) {
@@ -278,9 +284,10 @@ static attest_status certify_line(bench_log *log, int64_t n, int threads, attest
     s[step] = bench_median(cpu[step]);
     w[step] = bench_median(wall[step]);
   }
-  printf("%7lld %7d %9.2f %9.2f %5.2fx %9.2f %5.2fx   %9.2f %9.2f\n", (long long)n, threads,
+  printf("%7lld %7d %9.2f %9.2f %5.2fx %9.2f %5.2fx   %9.2f %9.2f %7.0f\n", (long long)n, threads,
          s[KERNEL], s[PLAIN], s[PLAIN] / s[KERNEL], s[BACKWARD], s[BACKWARD] / s[KERNEL], w[PLAIN],
-         w[BACKWARD]);
+         w[BACKWARD], memory);
+  bench_figure(log, memory, "MiB", "certify/memory/%d-threads/%lld", threads, (long long)n);
   bench_figure(log, s[PLAIN] / s[KERNEL], "ratio", "certify/abs/kernel/%d-threads/%lld", threads,
                (long long)n);
   bench_figure(log, s[BACKWARD] / s[KERNEL], "ratio", "certify/backward/kernel/%d-threads/%lld",
@@ -291,7 +298,9 @@ static attest_status certify_line(bench_log *log, int64_t n, int threads, attest
     bench_goal(log, GOAL_CERTIFY, s[PLAIN] / s[KERNEL]);
     bench_goal(log, GOAL_CERTIFY_BACKWARD, s[BACKWARD] / s[KERNEL]);
   }
+  if (n == FIRST) *first = memory;
   if (n == 65536) {
+    bench_goal(log, GOAL_MEMORY, log2(memory / *first) / log2(65536.0 / FIRST));
     bench_goal(log, GOAL_LONG, s[PLAIN]);
     bench_goal(log, GOAL_LONG_BACKWARD, s[BACKWARD]);
   }
@@ -300,6 +309,7 @@ static attest_status certify_line(bench_log *log, int64_t n, int threads, attest
 
 attest_status bench_softmax(bench_log *log, int quick, int threads, attest_error *error) {
   attest_status status = ATTEST_OK;
+  double memory = (double)NAN;
   printf("\nsoftmax, d = dv = 64, float32; CPU time of one thread, nanoseconds a pair, medians of\n"
          "%d interleaved runs; x: times the column of the kernel\n\n"
          "   keys    kernel    double        +backward        ball  / double\n",
@@ -312,10 +322,47 @@ attest_status bench_softmax(bench_log *log, int quick, int threads, attest_error
     printf("\nwhole causal heads through the certifier: seconds of CPU time a thread, and on the "
            "wall\n\n"
            "   keys threads    kernel   certify        backward            certify  backward\n");
-  if (!status) status = certify_line(log, 4096, 1, error);
-  for (int64_t n = 4096; n <= (quick ? 4096 : 65536) && threads > 1 && !status; n *= 4)
-    status = certify_line(log, n, threads, error);
+  if (!status) status = certify_line(log, FIRST, 1, &memory, error);
+  for (int64_t n = FIRST; n <= (quick ? FIRST : 65536) && threads > 1 && !status; n *= 4)
+    status = certify_line(log, n, threads, &memory, error);
   for (int64_t n = 16384; n <= 65536 && threads == 1 && !quick && !status; n *= 4)
-    status = certify_line(log, n, threads, error);
+    status = certify_line(log, n, threads, &memory, error);
   return status;
+}
+
+/* ---- by themselves ------------------------------------------------------------------------------
+ */
+
+typedef struct {
+  bench_head head;
+  int step;
+} piece;
+
+static attest_status work_on(void *context, attest_error *error) {
+  piece *p = context;
+  return certify_step(&p->head, p->step, error);
+}
+
+/* A causal head of 1,024 keys. */
+static attest_status profile_step(bench_profile *p, int step, attest_error *error) {
+  enum { KEYS = 1024 };
+  piece mine = {.step = step};
+  attest_status status = head_open(&mine.head, KEYS, KEYS, 1, error);
+  if (!status) status = certify_step(&mine.head, KERNEL, error);
+  if (!status)
+    status = bench_profile_run(p, 0.5 * KEYS * (KEYS + 1), "pair", work_on, &mine, error);
+  head_close(&mine.head);
+  return status;
+}
+
+attest_status bench_softmax_profile_kernel(bench_profile *p, attest_error *error) {
+  return profile_step(p, KERNEL, error);
+}
+
+attest_status bench_softmax_profile_certify(bench_profile *p, attest_error *error) {
+  return profile_step(p, PLAIN, error);
+}
+
+attest_status bench_softmax_profile_backward(bench_profile *p, attest_error *error) {
+  return profile_step(p, BACKWARD, error);
 }

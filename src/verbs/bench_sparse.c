@@ -205,3 +205,58 @@ attest_status bench_sparse(bench_log *log, int quick, attest_error *error) {
     status = attention_line(log, n, error);
   return status;
 }
+
+/* ---- by themselves ------------------------------------------------------------------------------
+ */
+
+typedef struct {
+  sparse_pack pack;
+  sparse_support support;
+  float *scores;
+} rows;
+
+enum { KEYS = 1024 };
+
+static attest_status weigh_rows(void *context, attest_error *error) {
+  rows *r = context;
+  (void)error;
+  for (int i = 0; i < ROWS; i++)
+    sparse_support_f32(&r->support, r->scores + i * KEYS, KEYS, &r->pack);
+  return ATTEST_OK;
+}
+
+static attest_status profile_rows(bench_profile *p, const column *c, attest_error *error) {
+  head h;
+  problem_slice slice;
+  rows r = {.scores = malloc((size_t)(ROWS * KEYS) * sizeof(float))};
+  uint64_t seed = 7;
+  attest_status status = head_open(&h, c, 1, 1, error);
+  if (!status && (!r.scores || !sparse_support_open(&r.support, KEYS)))
+    status = attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  if (!status) {
+    problem_slice_get(&slice, h.problem, 0);
+    sparse_pack_parameters(&r.pack, h.problem, &slice);
+    for (int64_t i = 0; i < ROWS * KEYS; i++)
+      r.scores[i] = normal(&seed);
+    status = weigh_rows(&r, error);
+    if (!status) status = bench_profile_run(p, ROWS * KEYS, "element", weigh_rows, &r, error);
+    sparse_support_close(&r.support);
+  }
+  free(r.scores);
+  head_close(&h);
+  return status;
+}
+
+attest_status bench_sparse_profile_sparsemax(bench_profile *p, attest_error *error) {
+  return profile_rows(p, &(column){.kernel = "sparsemax"}, error);
+}
+
+attest_status bench_sparse_profile_15(bench_profile *p, attest_error *error) {
+  return profile_rows(p, &(column){.kernel = "entmax", .parameter = "alpha", .value = "3/2"},
+                      error);
+}
+
+attest_status bench_sparse_profile_115(bench_profile *p, attest_error *error) {
+  return profile_rows(p, &(column){.kernel = "entmax", .parameter = "alpha", .value = "1.15"},
+                      error);
+}

@@ -264,24 +264,56 @@ static attest_status decode_lines(bench_log *log, taylor_state_f32 *state, taylo
   return ATTEST_OK;
 }
 
-static attest_status run_decode(bench_log *log, int quick, attest_error *error) {
+typedef struct {
   tensors t;
-  taylor_plan *plan = NULL;
-  taylor_state_f32 state = {0};
-  taylor_rows_f32 work = {0};
+  taylor_plan *plan;
+  taylor_state_f32 state;
+  taylor_rows_f32 work;
+} decoder;
+
+static attest_status decoder_open(decoder *d, int64_t tokens, attest_error *error) {
   problem_real scale;
+  *d = (decoder){.plan = NULL};
   problem_real_init(&scale);
   problem_real_parse(&scale, SCALE);
-  attest_status status = tensors_open(&t, 4096, error);
-  if (!status) status = taylor_plan_open_taylor(&plan, D, DV, 2, &scale, 0, error);
-  if (!status) status = taylor_state_open_f32(&state, plan, ROOM, error);
-  if (!status) status = taylor_rows_open_f32(&work, plan, error);
-  if (!status) status = decode_lines(log, &state, &work, &t, quick ? 65536 : 1048576, error);
-  taylor_rows_close_f32(&work);
-  taylor_state_close_f32(&state);
-  taylor_plan_close(plan);
-  free(t.q);
+  attest_status status = tensors_open(&d->t, tokens, error);
+  if (!status) status = taylor_plan_open_taylor(&d->plan, D, DV, 2, &scale, 0, error);
+  if (!status) status = taylor_state_open_f32(&d->state, d->plan, ROOM, error);
+  if (!status) status = taylor_rows_open_f32(&d->work, d->plan, error);
   problem_real_clear(&scale);
+  return status;
+}
+
+static void decoder_close(decoder *d) {
+  taylor_rows_close_f32(&d->work);
+  taylor_state_close_f32(&d->state);
+  taylor_plan_close(d->plan);
+  free(d->t.q);
+}
+
+static attest_status run_decode(bench_log *log, int quick, attest_error *error) {
+  decoder d;
+  attest_status status = decoder_open(&d, 4096, error);
+  if (!status) status = decode_lines(log, &d.state, &d.work, &d.t, quick ? 65536 : 1048576, error);
+  decoder_close(&d);
+  return status;
+}
+
+enum { WINDOW = 512 }; /* tokens */
+
+static attest_status decode_on(void *context, attest_error *error) {
+  decoder *d = context;
+  (void)error;
+  decode_window(&d->state, &d->work, &d->t, WINDOW);
+  return ATTEST_OK;
+}
+
+attest_status bench_taylor_profile(bench_profile *p, attest_error *error) {
+  decoder d;
+  attest_status status = decoder_open(&d, WINDOW, error);
+  if (!status) status = decode_on(&d, error);
+  if (!status) status = bench_profile_run(p, WINDOW, "token", decode_on, &d, error);
+  decoder_close(&d);
   return status;
 }
 

@@ -279,3 +279,26 @@ attest_status bench_toeplitz(bench_log *log, int quick, attest_error *error) {
   if (!status) status = overhead(log, quick, error);
   return status;
 }
+
+/* ---- by itself ---- */
+
+typedef struct {
+  head head;
+  line line;
+} piece;
+
+static attest_status fft_on(void *context, attest_error *error) {
+  piece *p = context;
+  return run_form(&p->line, &p->head, FFT, error);
+}
+
+/* One element of W, degree 8. */
+attest_status bench_toeplitz_profile(bench_profile *p, attest_error *error) {
+  enum { KEYS = 16384 };
+  piece mine = {.line = {.n = KEYS}};
+  keep_memory();
+  attest_status status = head_open(&mine.head, KEYS, 1, 8, error);
+  if (!status) status = bench_profile_run(p, KEYS * DV, "element", fft_on, &mine, error);
+  head_close(&mine.head);
+  return status;
+}

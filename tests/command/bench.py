@@ -4,9 +4,11 @@
 import json
 import os
 import re
+import shutil
+import subprocess
 import tempfile
 
-from attest_command import done, expect, run
+from attest_command import ATTEST, done, expect, run
 
 code, out, err = run("bench", "--kernel", "taylor", "--quick")
 expect("the Taylor part runs alone", code == 0 and "taylor attention" in out and "nanoseconds a pair" not in out, err)
@@ -27,10 +29,11 @@ expect("sparse weights are timed by length, with the size of their supports", co
        all(0 < float(l[2]) < float(l[4]) <= float(l[12]) <= n for n, l in weights.items()), out + err)
 expect("sparse attention stands beside softmax attention", any(len(l) == 4 and l[0] == "4096" for l in lines), out)
 
+kernels = {line.split()[0] for line in run("kernels")[1].splitlines() if re.match("[a-z]", line)}
 code, out, err = run("bench", "--kernel", "kernels", "--quick")
 table = {l.split()[0]: l.split() for l in out.splitlines() if len(l.split()) == 8 and l.split()[5].endswith("x")}
 expect("every kernel is timed, certified, and says how far off it was", code == 0 and
-       {"softmax", "softmax.float64", "rope-softmax", "taylor.chunked", "linear", "sparsemax", "topk-softmax"} <= set(table) and
+       {re.sub(r"\.[a-z]+\w*$|-[\d.]+$", "", name) for name in table} == kernels and
        all(0 < float(line[7]) < 16 for line in table.values()), out + err)
 code, out, err = run("bench", "--kernel", "sweep", "--quick")
 expect("a sweep is timed beside MPFR", code == 0 and re.search(r"MPFR at 96 bits.*[\d.]+ ns an input", out), out + err)
@@ -52,22 +55,34 @@ with tempfile.TemporaryDirectory() as folder:
     expect("every goal is printed", all(g["text"] in out for g in document["goals"]), out)
 
     old = {"schema": "attest-bench/1", "figures": [{"name": n, "unit": u, "value": 1} for n, u in
-           [("a", "ns"), ("b", "tokens/s"), ("c", "backward"), ("d", "ns"), ("gone", "ns")]]}
+           [("a", "ns"), ("b", "tokens/s"), ("c", "backward"), ("d", "ns"), ("gone", "ns"), ("e", "backward")]]}
     new = {"schema": "attest-bench/1", "figures": [{"name": n, "unit": u, "value": v} for n, u, v in
-           [("a", "ns", 2), ("b", "tokens/s", 2), ("c", "backward", 0.5), ("d", "ns", 1.05), ("come", "ns", 1)]]}
+           [("a", "ns", 2), ("b", "tokens/s", 2), ("c", "backward", 0.5), ("d", "ns", 1.05), ("come", "ns", 1), ("e", "backward", 0.96)]]}
     for path, content in ((first, old), (second, new)):
         with open(path, "w") as f:
             json.dump(content, f)
     code, out, err = run("report", first, second)
-    expect("report compares two runs figure by figure: times and errors better when less, rates when more",
+    expect("report compares two runs figure by figure: times and errors better when less, rates when more; backward errors always",
            code == 0 and out.splitlines() == ["WORSE a ns=1->2 2.00x", "BETTER b tokens/s=1->2 2.00x", "BETTER c backward=1->0.5 2.00x",
-                                              "MISSING gone", "NEW come", "same=1 better=2 worse=1 missing=1 new=1"], out + err)
+                                              "MISSING gone", "SAME e backward=1->0.96 1.04x", "NEW come", "same=2 better=2 worse=1 missing=1 new=1"], out + err)
     code, out, err = run("report", first, second, "--fail-on-regression", "--growth", "3")
-    expect("a figure that is missing is a regression", code == 1 and "same=4" in out, out + err)
+    expect("a figure that is missing is a regression", code == 1 and "same=5" in out, out + err)
     with open(second, "w") as f:
         f.write("{}")
     code, out, err = run("report", first, second)
     expect("a file of another kind is refused by its name", code == 2 and "second.json" in err and not out, out + err)
+
+code, out, err = run("bench", "--profile", "sparsemax", "--quick")
+expect("a piece of work runs alone and says how much it did", code == 0 and
+       re.fullmatch(r"piece=sparsemax unit=element count=49152 seconds=[\d.e-]+ hertz=nan\n", out), out + err)
+code, out, err = run("bench", "--profile", "nope")
+expect("an unknown piece exits 2 and the known ones are named", code == 2 and "taylor-decode" in err and not out, err)
+profile = os.path.join(os.path.dirname(__file__), "..", "bench", "profile.py")
+if shutil.which("valgrind") and not os.environ.get("ASAN_OPTIONS"):
+    ran = subprocess.run([profile, ATTEST, "sparsemax"], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+    row = re.search(r"^sparsemax +element +([\d.]+) +([\d.]+) +[\d.]+ +([\d.]+)", ran.stdout, re.M)
+    expect("profile counts instructions, misses and cycles of a piece, and names its functions", ran.returncode == 0 and row and
+           1 < float(row[1]) < 1000 and 0.05 < float(row[2]) < 4 and float(row[3]) > 0 and re.search(r"^sparsemax +\d+\.\d.* sparse_\w+$", ran.stdout, re.M), ran.stdout)
 
 code, out, err = run("bench", "--kernel", "nope")
 expect("an unknown kernel exits 2 and the known ones are named", code == 2 and "taylor" in err and not out, err)
