@@ -29,11 +29,14 @@ Record ops := Ops {
   fraction : carrier -> carrier -> carrier;             (* fraction x root *)
   exponent : carrier -> carrier -> carrier -> carrier;  (* exponent x root c *)
   keep_ge : carrier -> carrier -> carrier -> carrier;           (* keep_ge x c y: x >= c ? y : 0 *)
-  select_lt : carrier -> carrier -> carrier -> carrier -> carrier (* a < b ? x : y *)
+  select_lt : carrier -> carrier -> carrier -> carrier -> carrier; (* a < b ? x : y *)
+  select_le : carrier -> carrier -> carrier -> carrier -> carrier; (* a <= b ? x : y *)
+  root_of : carrier -> carrier                                     (* the square root *)
 }.
 Arguments const {o}. Arguments neg {o}. Arguments mag_of {o}. Arguments add {o}. Arguments sub {o}.
 Arguments mul {o}. Arguments div {o}. Arguments fma {o}. Arguments scale {o}.
 Arguments fraction {o}. Arguments exponent {o}. Arguments keep_ge {o}. Arguments select_lt {o}.
+Arguments select_le {o}. Arguments root_of {o}.
 
 Definition binade (x root : R) : Z :=
   let e := mag radix2 x : Z in if Rlt_dec (x * bpow radix2 (- e)) root then (e - 1)%Z else e.
@@ -53,7 +56,9 @@ Definition real_ops (rnd : R -> R) : ops := {|
   fraction x root := x * bpow radix2 (- binade x root);
   exponent x root _ := IZR (binade x root);
   keep_ge x c y := if Rle_dec c x then y else 0;
-  select_lt a b x y := if Rlt_dec a b then x else y
+  select_lt a b x y := if Rlt_dec a b then x else y;
+  select_le a b x y := if Rle_dec a b then x else y;
+  root_of x := rnd (sqrt x)
 |}.
 
 Definition rnd32 := round radix2 (FLT_exp (-149) 24) ZnearestE.
@@ -106,7 +111,9 @@ Definition float_ops : ops := {|
   exponent x root c := Bminus prec emax prec_ok emax_ok (fun _ _ => nan) NE
     (of_bits ((bits c + bits_binade x root) mod modulus)) c;
   keep_ge x c y := if at_least x c then y else B754_zero prec emax false;
-  select_lt a b x y := if less_than a b then x else y
+  select_lt a b x y := if less_than a b then x else y;
+  select_le a b x y := if at_least b a then x else y;
+  root_of := Bsqrt prec emax prec_ok emax_ok (fun _ => nan) NE
 |}.
 
 Notation rnd := (round radix2 (FLT_exp emin prec) ZnearestE).
@@ -223,6 +230,21 @@ intros Ha Hb Hx Hy. simpl. assert (L := less_than_R a b ra rb Ha Hb).
 destruct (less_than a b), (Rlt_dec ra rb); try assumption; exfalso.
 - apply n, L; reflexivity.
 - now apply L in r.
+Qed.
+
+Lemma select_le_stands a b x y ra rb rx ry : stands a ra -> stands b rb -> stands x rx ->
+  stands y ry -> stands (select_le a b x y) (if Rle_dec ra rb then rx else ry).
+Proof.
+intros [Fa <-] [Fb <-] Hx Hy. simpl. unfold at_least. rewrite Bcompare_correct by assumption.
+destruct (Rcompare_spec (val b) (val a)), (Rle_dec (val a) (val b)); try assumption; exfalso; lra.
+Qed.
+
+Lemma root_stands x a : stands x a -> 0 <= a -> stands (root_of x) (rnd (sqrt a)).
+Proof.
+intros [Fx <-] P. assert (C := Bsqrt_correct prec emax prec_ok emax_ok (fun _ => nan) NE x).
+destruct C as [E [F _]]. split; [|exact E]. etransitivity; [exact F|].
+destruct x as [| | | s m e Hb]; try discriminate; [reflexivity|]. destruct s; [exfalso|reflexivity].
+apply (Rlt_not_le 0 (F2R (Float radix2 (Zneg m) e))); [|exact P]. apply F2R_lt_0. reflexivity.
 Qed.
 
 Lemma keep_stands x c y rx rc ry : stands x rx -> stands c rc -> stands y ry -> rc <= rx ->
@@ -561,6 +583,11 @@ Definition stands64 : float64 -> R -> Prop := stands 52 11 eq_refl eq_refl eq_re
 Definition run32 : (float32 -> float32) -> Z -> Z := run1 23 8 eq_refl eq_refl eq_refl nan32.
 Definition run64 : (float64 -> float64) -> Z -> Z := run1 52 11 eq_refl eq_refl eq_refl nan64.
 
+(* a midpoint and a radius, as one number of twice the bits *)
+Definition run_ball (f : float64 -> float64 * float64) (x : Z) : Z :=
+  let b := f (binary_float_of_bits 52 11 eq_refl eq_refl eq_refl x) in
+  (bits_of_b64 (fst b) * 2 ^ 64 + bits_of_b64 (snd b))%Z.
+
 Definition number32 : Z -> float32 := binary_float_of_bits 23 8 eq_refl eq_refl eq_refl.
 Definition number64 : Z -> float64 := binary_float_of_bits 52 11 eq_refl eq_refl eq_refl.
 
@@ -628,7 +655,16 @@ Lemma neg64 : stands64 x a -> stands64 (neg x) (- a).
 Proof. exact (neg_stands 52 11 eq_refl eq_refl eq_refl nan64 x a). Qed.
 Lemma mag64 : stands64 x a -> stands64 (mag_of x) (Rabs a).
 Proof. exact (mag_stands 52 11 eq_refl eq_refl eq_refl nan64 x a). Qed.
+Lemma root64 : stands64 x a -> 0 <= a -> stands64 (root_of x) (rnd64 (sqrt a)).
+Proof. exact (root_stands 52 11 eq_refl eq_refl eq_refl nan64 x a). Qed.
 End Formats64.
+
+Lemma select_lt64 (a b x y : float64) ra rb rx ry : stands64 a ra -> stands64 b rb -> stands64 x rx -> stands64 y ry ->
+  stands64 (select_lt a b x y) (if Rlt_dec ra rb then rx else ry).
+Proof. exact (select_stands 52 11 eq_refl eq_refl eq_refl nan64 a b x y ra rb rx ry). Qed.
+Lemma select_le64 (a b x y : float64) ra rb rx ry : stands64 a ra -> stands64 b rb -> stands64 x rx -> stands64 y ry ->
+  stands64 (select_le a b x y) (if Rle_dec ra rb then rx else ry).
+Proof. exact (select_le_stands 52 11 eq_refl eq_refl eq_refl nan64 a b x y ra rb rx ry). Qed.
 
 (* The binade of a number, for the root of the logarithm. *)
 Lemma fraction64 (x r : float64) rx rr : stands64 x rx -> stands64 r rr -> bpow radix2 (-1022) <= rx -> 1/2 <= rr < 1 ->

@@ -5,16 +5,20 @@ src/tensor/isa.h as functions of a record of operations (float_ops.v).
 Every operation of the C text becomes one operation of the record, in the same order; whatever is not
 understood is an error. So a fused operation that becomes a product and a sum, or a step that goes, is
 another function, about which the theorems say nothing until their proofs go through again."""
+import operator
+import os
 import pathlib
 import re
+import shlex
 import subprocess
 import sys
 from fractions import Fraction
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-TYPES = {"vf", "vd", "vfi", "vdi", "vfu", "vdu"}
+TYPES = {"vf", "vd", "vfi", "vdi", "vfu", "vdu", "ball"}
 MANTISSA = {"vf": 23, "vd": 52}
-TOKEN = re.compile(r"0x[0-9a-fA-F.]+p[+-]?\d+f?|\d+\.?\d*(?:e[+-]?\d+)?(?:f|UL?)?|\w+|<<|>>|>=|<=|[-+*/&|~(){},;=<>!?:]")
+TOKEN = re.compile(r"0x[0-9a-fA-F.]+p[+-]?\d+f?|\d+\.?\d*(?:e[+-]?\d+)?(?:f|UL?)?|\w+(?:(?:\.|->)\w+)*"
+                   r"|<<|>>|>=|<=|==|--|\+=|[-+*/&|~(){},;=<>!?:\[\]]")
 
 
 def fail(message):
@@ -73,7 +77,7 @@ def naturals(header, names):
 
 # ---- parsing: tuples ("name", x), ("number", text), ("cast", type, e), ("call", f, args), ("-", e), (op, a, b)
 
-LEVELS = [["&"], [">=", "<="], ["<", ">"], ["<<", ">>"], ["+", "-"], ["*", "/"]]
+LEVELS = [["&"], ["=="], [">=", "<=", "<", ">"], ["<<", ">>"], ["+", "-"], ["*", "/"]]
 
 
 class Parser:
@@ -93,6 +97,15 @@ class Parser:
         self.at += 1
         return token
 
+    def expression(self):
+        condition = self.binary()
+        if self.peek() != "?":
+            return condition
+        self.take()
+        yes = self.expression()
+        self.take(":")
+        return ("choice", condition, yes, self.expression())
+
     def binary(self, level=0):
         if level == len(LEVELS):
             return self.unary()
@@ -106,9 +119,13 @@ class Parser:
         token = self.take()
         if token == "-":
             return ("neg", self.unary())
+        if token == "&":
+            return ("address", self.take())
         if token == "(" and self.peek() in TYPES and self.peek(1) == ")":
             kind = self.take()
             self.take(")")
+            if kind == "ball":
+                return ("pair", *self.list("{", "}"))
             if self.peek() == "{":  # (v){0}
                 for t in ("{", "0", "}"):
                     self.take(t)
@@ -120,62 +137,226 @@ class Parser:
             return inside
         if re.match(r"\d", token):
             return ("number", token)
-        if not re.match(r"\w+$", token):
+        if not re.match(r"\w+(?:(?:\.|->)\w+)*$", token):
             fail(f"an operand expected, not {token}")
+        if self.peek() == "[":
+            self.take()
+            index = self.binary()
+            self.take("]")
+            return ("index", token, index)
         if self.peek() != "(":
             return ("name", token)
-        self.take("(")
-        arguments = [self.binary()]
+        return ("call", token, self.list("(", ")"))
+
+    def list(self, first, last):
+        self.take(first)
+        found = [self.binary()]
         while self.peek() == ",":
             self.take()
-            arguments.append(self.binary())
-        self.take(")")
-        return ("call", token, arguments)
+            found.append(self.binary())
+        self.take(last)
+        return found
+
+    # Statements: ("return", e), ("set", type or "", [(name, e)]), ("array", name, [e]),
+    # ("if", e, statement), ("down", name, first, block), ("block", [statement]), ("skip",).
+    def statement(self):
+        token = self.peek()
+        if token == "{":
+            return ("block", self.block())
+        if token == "return":
+            self.take()
+            return self.ended(("return", self.expression()))
+        if token == "if":
+            for t in ("if", "("):
+                self.take(t)
+            condition = self.binary()
+            self.take(")")
+            return ("if", condition, self.statement())
+        if token == "for":  # for (int m = FIRST; m >= 0; m--)
+            for t in ("for", "(", "int"):
+                self.take(t)
+            name = self.take()
+            self.take("=")
+            first = self.binary()
+            for t in (";", name, ">=", "0", ";", name, "--", ")"):
+                self.take(t)
+            return ("down", name, first, self.statement())
+        if self.tokens[self.at:self.at + 3] == ["(", "void", ")"]:
+            self.at += 4
+            return self.ended(("skip",))
+        if token == "static":
+            for t in ("static", "const", "double"):
+                self.take(t)
+            name = self.take()
+            for t in ("[", "]", "="):
+                self.take(t)
+            return self.ended(("array", name, self.list("{", "}")))
+        kind = self.take() if token in TYPES or token == "int" else ""
+        found = []
+        while True:
+            is_out = self.peek() == "*"
+            name = ("*" if is_out and self.take() else "") + self.take()
+            value = None
+            if self.peek() == "=":
+                self.take()
+                value = self.expression()
+            found.append((name, value))
+            if self.peek() != ",":
+                return self.ended(("set", kind, found))
+            self.take()
+
+    def ended(self, statement):
+        self.take(";")
+        return statement
+
+    def block(self):
+        self.take("{")
+        found = []
+        while self.peek() != "}":
+            found.append(self.statement())
+        self.take()
+        return found
 
 
 class Function:
-    """One function, translated."""
+    """One function, translated. `static`: the values of numbers that are known beforehand; branches
+    and loops on such numbers go."""
 
-    def __init__(self, name, kind, parameters, body, known):
-        self.kind, self.known, self.names, self.lines = kind, known, {}, []
-        self.width = MANTISSA[kind]
-        for parameter in parameters:
+    def __init__(self, name, kind, parameters, body, known, static=(), source=None):
+        self.kind, self.known, self.source, self.lines = kind, known, source, []
+        self.static, self.masks, self.names = dict(static), {}, {}
+        if kind == "ball":
+            self.kind = "vd"
+        self.width = MANTISSA[self.kind]
+        self.outs = [p[1:] for p in parameters if p[0] == "*"]
+        inputs = [p for p in parameters if p[0] != "*"]
+        for parameter in inputs:
             self.names[parameter] = parameter
-        for statement in filter(None, (s.strip() for s in body.split(";"))):
-            self.statement(statement)
-        head = " ".join(f"({p} : o)" for p in parameters)
-        self.text = f"Definition {name} (o : ops) {head} : o :=\n" + "".join(self.lines)
+        self.done = False
+        parser = Parser("{" + body + "}")
+        self.run(("block", parser.block()))
+        if parser.peek() or not self.done:
+            fail(f"not understood: {body}")
+        head = " ".join(f"({p} : o)" for p in inputs)
+        result = " * ".join(["o"] * (1 + (kind == "ball") + len(self.outs)))
+        self.text = f"Definition {name} (o : ops) {head} : {result} :=\n" + "".join(self.lines)
 
-    def statement(self, text):
-        parser = Parser(text)
-        if parser.peek() == "return":
-            parser.take()
-            self.lines.append(f"  {self.value(parser.binary())}.\n")
-        else:
-            if parser.peek() in TYPES:
-                parser.take()
-            while True:
-                name = parser.take()
-                parser.take("=")
-                value = self.value(parser.binary())
-                self.names[name] = name
-                self.lines.append(f"  let {name} := {value} in\n")
-                if parser.peek() != ",":
-                    break
-                parser.take()
-        if parser.peek():
-            fail(f"not understood: {text}")
+    def run(self, statement):
+        match statement:
+            case _ if self.done:
+                return
+            case ("block", statements):
+                for s in statements:
+                    self.run(s)
+            case ("if", condition, then):
+                if self.number(condition):
+                    self.run(then)
+            case ("down", name, first, then):
+                for m in range(self.number(first), -1, -1):
+                    self.static[name] = m
+                    self.run(then)
+                del self.static[name]
+            case ("array", name, values):
+                self.static[name] = [self.number(v) for v in values]
+            case ("return", e):
+                values = [self.value(x) for x in (e[1:] if e[0] == "pair" else (e,))]
+                values += [self.names[out] for out in self.outs]
+                self.lines.append(f"  {values[0] if len(values) == 1 else '(' + ', '.join(values) + ')'}.\n")
+                self.done = True
+            case ("set", "int", pairs):
+                for name, e in pairs:
+                    self.static[name] = self.number(e)
+            case ("set", kind, pairs):
+                for name, e in pairs:
+                    self.assign(kind, name.lstrip("*"), e)
+
+    def assign(self, kind, name, e):
+        if e is None:
+            return
+        if kind == self.kind + "i" and e[0] in ("<", ">", "<=", ">=", "&"):
+            self.masks[name] = self.mask(e, name)
+            return
+        value = self.value(e)
+        self.names[name] = name
+        self.let(name, value)
+
+    def let(self, name, value):
+        kind = " : o" if value.startswith("(const") else ""
+        self.lines.append(f"  let {name}{kind} := {value} in\n")
+
+    def mask(self, e, name=""):
+        """A function from two values to their selection; the operands of a mask that has a name are
+        kept, since what is in them may change."""
+        match e:
+            case ("name", known) if known in self.masks:
+                return self.masks[known]
+            case ("&", a, b):
+                first, second = self.mask(a, name + "_a" if name else ""), self.mask(b, name + "_b" if name else "")
+
+                def both(x, y):
+                    other = (name or "mask") + "_else"
+                    self.let(other, y)
+                    return first(second(x, other), other)
+                return both
+            case (op, a, b) if op in ("<", ">", "<=", ">="):
+                a, b = self.value(a), self.value(b)
+                if name:
+                    self.let(name + "_l", a)
+                    self.let(name + "_r", b)
+                    a, b = name + "_l", name + "_r"
+                if op[0] == ">":
+                    a, b = b, a
+                return lambda x, y: f"(select_{'le' if '=' in op else 'lt'} {a} {b} {x} {y})"
+        fail(f"no mask: {e}")
+
+    def number(self, e):
+        """A number that is known now, in C's int or double."""
+        match e:
+            case ("number", text):
+                return int(text) if text.isdigit() else float(number(text))
+            case ("name", name) if name in self.static:
+                return self.static[name]
+            case ("index", name, i) if name in self.static:
+                return self.static[name][self.number(i)]
+            case ("neg", x):
+                return -self.number(x)
+            case (op, a, b) if op in ("+", "-", "*", "/", "==", "<=", ">=", "<", ">"):
+                a, b = self.number(a), self.number(b)
+                if op == "/" and isinstance(a, int) and isinstance(b, int):
+                    fail(f"a quotient of whole numbers: {e}")
+                return {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
+                        "==": operator.eq, "<=": operator.le, ">=": operator.ge, "<": operator.lt,
+                        ">": operator.gt}[op](a, b)
+        fail(f"not known now: {e}")
+
+    def call(self, name, arguments):
+        """A function of the same file: its numbers first, which choose the instance, then what it
+        sets through pointers, then its result."""
+        instance, static = self.source.instance(name, [
+            self.number(a) if kind == "double" else None
+            for kind, a in zip(self.source.kinds(name), arguments)], self.static)
+        values = [a for kind, a in zip(self.source.kinds(name), arguments) if kind == "in"]
+        text = f"{instance} o {' '.join(self.value(a) for a in values)}"
+        outs = [a[1] for a in arguments if a[0] == "address"]
+        if not outs:
+            return f"({text})"
+        self.hoisted = getattr(self, "hoisted", 0) + 1
+        result = f"result{self.hoisted}"
+        for out in outs:
+            self.names[out] = out
+        self.lines.append(f"  let '({', '.join([result, *outs])}) := {text} in\n")
+        return result
 
     def constant(self, e):
         match e:
-            case ("number", text):
+            case ("number", text) if self.kind == "vf":
                 return f"const ({dyadic(number(text))})"
-            case ("name", name):
+            case ("name", name) if name not in self.static:
                 return f"const {name}"
-            case ("/", ("number", a), ("number", b)) if self.kind == "vd":
-                return f"const ({dyadic(Fraction(float(number(a)) / float(number(b))))})"
-            case ("neg", ("number", text)):
+            case ("neg", ("number", text)) if self.kind == "vf":
                 return f"const ({dyadic(-number(text))})"
+            case _ if self.kind == "vd":
+                return f"const ({dyadic(Fraction(self.number(e)))})"
         fail(f"no constant: {e}")
 
     def value(self, e):
@@ -189,8 +370,12 @@ class Function:
                 return f"(mag_of {self.value(x)})"
             case ("call", f, [x, y, z]) if f == v + "_fma":
                 return f"(fma {self.value(x)} {self.value(y)} {self.value(z)})"
-            case ("call", f, [("<", a, b), x, y]) if f == v + "_select":
-                return f"(select_lt {self.value(a)} {self.value(b)} {self.value(x)} {self.value(y)})"
+            case ("choice", condition, yes, no):
+                return self.value(yes if self.number(condition) else no)
+            case ("call", f, [m, x, y]) if f == v + "_select":
+                return self.mask(m)(self.value(x), self.value(y))
+            case ("call", "vd_sqrt", [x]):
+                return f"(root_of {self.value(x)})"
             # 2^e f = x, by the bits
             case ("call", f, [x, root]) if f == v + "_fraction":
                 return f"(fraction {self.value(x)} {self.value(root)})"
@@ -198,6 +383,8 @@ class Function:
                 return f"(exponent {self.value(x)} {self.value(root)} {self.value(c)})"
             case ("call", f, args) if f in self.known:
                 return f"({f} o {' '.join(self.value(a) for a in args)})"
+            case ("call", f, args) if self.source and self.source.has(f):
+                return self.call(f, args)
             case ("neg", x):
                 return f"(neg {self.value(x)})"
             # 2^n times a number, by its bits
@@ -213,23 +400,66 @@ class Function:
         fail(f"not understood: {e}")
 
 
-def functions(header, wanted, hidden, requires, given=()):
-    """Coq definitions of the functions `wanted` of a header; `hidden`: the include guards of the
-    headers whose constants keep their names; `given`: kernels that are defined elsewhere."""
-    run = subprocess.run(["cc", "-E", "-P", "-DATTEST_ISA=baseline",
-                          *(f"-D{guard}" for guard in hidden.split()), str(ROOT / header)],
-                         capture_output=True, text=True)
-    if run.returncode:
-        fail(run.stderr)
-    print(f"(* From {header}. *)\nFrom Coq Require Import ZArith.\nFrom Attest Require Import {' '.join(requires)}.")
-    known = set(given)
-    for name in wanted:
-        found = re.search(r"always_inline, unused\)\) (v[fd]) %s\(([^)]*)\) \{(.*?)\}" % name, run.stdout, re.S)
+class Source:
+    """A file of C, preprocessed. `hidden`: the include guards of the headers whose constants keep
+    their names; `known`: kernels that are defined elsewhere."""
+
+    def __init__(self, file, hidden, known):
+        run = subprocess.run([*shlex.split(os.environ.get("CC", "cc")), "-E", "-P", "-DATTEST_ISA=baseline",
+                              *(f"-D{guard}" for guard in hidden.split()), str(ROOT / file)],
+                             capture_output=True, text=True)
+        if run.returncode:
+            fail(run.stderr)
+        self.file, self.text, self.known, self.printed = file, run.stdout, set(known), set()
+
+    def find(self, name):
+        return re.search(r"always_inline, unused\)\) (v[fd]|ball) %s\(([^)]*)\) \{" % name, self.text)
+
+    def has(self, name):
+        return self.find(name) is not None
+
+    def parameters(self, name):
+        return [p.split() for p in self.find(name)[2].split(",")]
+
+    def kinds(self, name):
+        """By parameter: "in", "out", "double", or "constants" for what a sweep knows beforehand."""
+        return [p[0] if p[0] == "double" else "out" if p[-1][0] == "*" and p[0] in TYPES else
+                "in" if p[0] in TYPES else "constants" for p in self.parameters(name)]
+
+    def instance(self, name, numbers, static):
+        """Prints the function with these values of its numbers; its name in Coq."""
+        found, kinds, parameters = self.find(name), self.kinds(name), self.parameters(name)
         if not found:
-            fail(f"no function {name} in {header}")
-        parameters = [p.split()[-1] for p in found[2].split(",")]
-        print(Function(name, found[1], parameters, found[3], known).text)
-        known.add(name)
+            fail(f"no function {name} in {self.file}")
+        start, depth = found.end(), 1
+        end = start
+        while depth:
+            depth += {"{": 1, "}": -1}.get(self.text[end], 0)
+            end += 1
+        body = re.sub(r"#pragma .*", "", self.text[start:end - 1])
+        inside = {p[-1]: n for kind, p, n in zip(kinds, parameters, numbers) if kind == "double"}
+        if "c->" in body:
+            inside |= {key: n for key, n in static.items() if key.startswith("c->")}
+        suffix = "".join(f"_{n}".replace(".", "_").replace("-", "m") for n in inside.values())
+        if name + suffix not in self.printed:
+            vectors = [p[-1] for kind, p in zip(kinds, parameters) if kind in ("in", "out")]
+            function = Function(name + suffix, found[1], vectors, body, self.known, inside, self)
+            print(function.text)
+            self.printed.add(name + suffix)
+        return name + suffix, inside
+
+
+def functions(file, wanted, hidden, requires, given=()):
+    """Coq definitions of the functions `wanted` of a file; a pair (name, {"c->member": number}) is one
+    with that member of the constants of a sweep."""
+    print(f"(* From {file}. *)\nFrom Coq Require Import ZArith.\nFrom Attest Require Import {' '.join(requires)}.")
+    source = Source(file, hidden, given)
+    for name in wanted:
+        name, static = (name, {}) if isinstance(name, str) else name
+        if not source.has(name):
+            fail(f"no function {name} in {file}")
+        source.instance(name, [], static)
+        source.known.add(name)
 
 
 def horner(header, name, requires):
@@ -245,7 +475,7 @@ def horner(header, name, requires):
         fail(f"the loop of {name} in {header} is not the one that is understood")
     step = re.sub(r"OP\(set1\)\(c\[m\]\)", "a", found[1])
     step = re.sub(r"OP\((\w+)\)", r"vd_\1", step)
-    body = Function(name, "vd", ["h", "s", "a"], f"return {step}", set()).text.split(":=\n")[1].strip().rstrip(".")
+    body = Function(name, "vd", ["h", "s", "a"], f"return {step};", set()).text.split(":=\n")[1].strip().rstrip(".")
     print(f"(* From {header}. *)\nFrom Coq Require Import ZArith List.\nImport ListNotations.")
     print(f"From Attest Require Import {' '.join(requires)}.")
     print(f"Fixpoint {name} (o : ops) (c : list o) (s : o) : o := match c with\n"

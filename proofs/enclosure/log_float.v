@@ -9,7 +9,7 @@ From Attest Require Import enclosure.float_ops enclosure.exp_constants enclosure
   enclosure.exp_method enclosure.exp_reduction enclosure.exp_float enclosure.log_method.
 Open Scope R_scope.
 
-Ltac open_log := unfold log_poly, vd_log_fraction, real64, exact, rnd64;
+Ltac open_log := unfold log_poly, vd_log_fraction, vd_log_series, real64, exact, rnd64;
   cbv [real_ops carrier const fma add sub mul div]; log_numbers; rewrite ?Rmult_1_r.
 
 Notation log_z f := (rnd64 (rnd64 (f - 1) / rnd64 (f + 1))).
@@ -35,38 +35,16 @@ Qed.
 Lemma below_most x : Rabs x <= 4 -> Rabs x <= bpow radix2 1023.
 Proof. intros H. apply Rle_trans with (1 := H). change 4 with (bpow radix2 2). apply bpow_le. lia. Qed.
 
-Lemma log_fraction_stands y a : stands64 y a -> log_range a ->
-  stands64 (vd_log_fraction float64 y) (vd_log_fraction real64 a).
+Lemma log_series_stands zf z : stands64 zf z -> Rabs z <= 1/4 ->
+  stands64 (vd_log_series float64 zf) (vd_log_series real64 z).
 Proof.
-intros Hy Ha. assert (Fa : f64 a) by exact (stands_format 52 11 eq_refl eq_refl eq_refl nan64 y a Hy).
-assert (Bz := log_z_small a Fa Ha). assert (Bl := log_size a Fa Ha).
-assert (One : stands64 (const (Dyadic 1 0)) 1).
-{ replace 1 with (dyadic_R (Dyadic 1 0)) by (unfold dyadic_R; simpl; ring). apply const64; reflexivity. }
-assert (E1 : @const real64 (Dyadic 1 0) = 1) by (simpl; unfold dyadic_R; simpl; ring).
-assert (A : 7/10 <= a <= 3/2) by (simpl in Ha; lra).
-assert (Hp : 1 <= rnd64 (a + 1)).
-{ apply round_ge_generic; [apply FLT_exp_valid; reflexivity|apply valid_rnd_N| |lra].
-  change 1 with (bpow radix2 0). apply generic_format_bpow. unfold FLT_exp. lia. }
-assert (Z : stands64 (div (sub y (const (Dyadic 1 0))) (add y (const (Dyadic 1 0)))) (log_z a)).
-{ apply (div64 _ _ (rnd64 (a - 1)) (rnd64 (a + 1))).
-  { apply sub64; [assumption|assumption|apply below_most, Rabs_le; lra]. }
-  { apply add64; [assumption|assumption|apply below_most, Rabs_le; lra]. }
-  { apply Rgt_not_eq; lra. }
-  apply Rle_trans with (Rabs (rnd64 (a - 1))); [|apply below_most].
-  - unfold Rdiv. rewrite Rabs_mult, Rabs_inv, (Rabs_pos_eq (rnd64 (a + 1))) by lra.
-    rewrite <- (Rmult_1_r (Rabs (rnd64 (a - 1)))) at 2. apply Rmult_le_compat_l; [apply Rabs_pos|].
-    apply Rle_trans with (/ 1); [apply Rinv_le|]; lra.
-  - change 4 with (bpow radix2 2). apply rnd64_within; [lia|]. simpl. apply Rabs_le. lra. }
-unfold vd_log_fraction in *. cbv zeta in *.
-match goal with |- stands64 _ (add (fma (mul ?q _) _ _) _) => set (z := q) in * end.
-assert (Ez : z = log_z a) by (unfold z; rewrite E1; reflexivity). rewrite <- Ez in Z, Bz.
-set (zf := div (sub y (const (Dyadic 1 0))) (add y (const (Dyadic 1 0)))) in *. clearbody z zf.
-assert (Bzz : Rabs (z * z) <= bpow radix2 (-4)).
+intros Z Bz. assert (Bzz : Rabs (z * z) <= bpow radix2 (-4)).
 { rewrite Rabs_mult. replace (bpow radix2 (-4)) with (1/4 * (1/4)) by (simpl; lra). apply Rmult_le_compat; auto using Rabs_pos. }
 assert (Bzz' := rnd64_within (z * z) (-4) ltac:(lia) Bzz).
 assert (Z2 : stands64 (mul zf zf) (@mul real64 z z) /\ Rabs (@mul real64 z z) <= 1/2).
 { split; [apply mul64; try assumption; apply below_most; simpl in Bzz; lra|].
   change (Rabs (rnd64 (z * z)) <= 1/2). simpl in Bzz'. lra. }
+unfold vd_log_series. cbv zeta.
 match goal with |- stands64 (add (fma ?p ?s ?q) _) (add (fma ?P ?S ?Q) _) =>
   assert (HS : stands64 s S /\ Rabs S <= 2) by
     (repeat (apply horner64; [|exact Z2|log_constant]); split; [apply const64; reflexivity|
@@ -75,25 +53,53 @@ match goal with |- stands64 (add (fma ?p ?s ?q) _) (add (fma ?P ?S ?Q) _) =>
 assert (Bt : Rabs (z * rnd64 (z * z)) <= bpow radix2 (-6)).
 { rewrite Rabs_mult. replace (bpow radix2 (-6)) with (1/4 * bpow radix2 (-4)) by (simpl; lra).
   apply Rmult_le_compat; auto using Rabs_pos. }
-assert (T : stands64 (mul zf (mul zf zf)) (@mul real64 z (mul z z))).
+assert (T : stands64 (mul zf (mul zf zf)) (@mul real64 z (@mul real64 z z))).
 { apply mul64; [exact Z|apply Z2|]. apply below_most. simpl in Bt. change (@mul real64 z z) with (rnd64 (z * z)). lra. }
-assert (Bt' := rnd64_within _ (-6) ltac:(lia) Bt). change (rnd64 (z * rnd64 (z * z))) with (@mul real64 z (mul z z)) in Bt'.
+assert (Bt' := rnd64_within _ (-6) ltac:(lia) Bt). change (rnd64 (z * rnd64 (z * z))) with (@mul real64 z (@mul real64 z z)) in Bt'.
 destruct HS as [HS BS].
-assert (Bf : Rabs (@mul real64 z (mul z z) * sr + z) <= 1).
+assert (Bf : Rabs (@mul real64 z (@mul real64 z z) * sr + z) <= 1).
 { eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_mult.
-  assert (Rabs (@mul real64 z (mul z z)) * Rabs sr <= bpow radix2 (-6) * 2) by (apply Rmult_le_compat; auto using Rabs_pos).
+  assert (Rabs (@mul real64 z (@mul real64 z z)) * Rabs sr <= bpow radix2 (-6) * 2) by (apply Rmult_le_compat; auto using Rabs_pos).
   change (bpow radix2 (-6)) with (/ 64) in H. lra. }
-assert (Y : stands64 (fma (mul zf (mul zf zf)) sf zf) (@fma real64 (mul z (mul z z)) sr z)).
+assert (Y : stands64 (fma (mul zf (mul zf zf)) sf zf) (@fma real64 (@mul real64 z (@mul real64 z z)) sr z)).
 { apply fma64; try assumption. apply below_most. lra. }
 apply add64; [exact Y|exact Y|]. apply below_most.
-assert (By := rnd64_within _ 0 ltac:(lia) Bf). change (rnd64 (@mul real64 z (mul z z) * sr + z)) with (@fma real64 (mul z (mul z z)) sr z) in By.
+assert (By := rnd64_within _ 0 ltac:(lia) Bf). change (rnd64 (@mul real64 z (@mul real64 z z) * sr + z)) with (@fma real64 (@mul real64 z (@mul real64 z z)) sr z) in By.
 change (bpow radix2 0) with 1 in By. eapply Rle_trans; [apply Rabs_triang|]. lra.
 Qed.
 
-Lemma log64_stands x v : stands64 x v -> pow2 (-1022) <= v ->
-  exists y, stands64 (vd_log float64 x) y /\ Rabs (y - ln v) <= pow2 (-51) * (1 + Rabs (ln v)).
+Lemma log_fraction_stands y a : stands64 y a -> log_range a ->
+  stands64 (vd_log_fraction float64 y) (vd_log_fraction real64 a).
 Proof.
-intros Hx Nv. set (root := dyadic_R LOG64_ROOT).
+intros Hy Ha. assert (Fa : f64 a) by exact (stands_format 52 11 eq_refl eq_refl eq_refl nan64 y a Hy).
+assert (Bz := log_z_small a Fa Ha).
+assert (One : stands64 (const (Dyadic 1 0)) 1).
+{ replace 1 with (dyadic_R (Dyadic 1 0)) by (unfold dyadic_R; simpl; ring). apply const64; reflexivity. }
+assert (E1 : @const real64 (Dyadic 1 0) = 1) by (simpl; unfold dyadic_R; simpl; ring).
+assert (A : 7/10 <= a <= 3/2) by (simpl in Ha; lra).
+assert (Hp : 1 <= rnd64 (a + 1)).
+{ apply round_ge_generic; [apply FLT_exp_valid; reflexivity|apply valid_rnd_N| |lra].
+  change 1 with (bpow radix2 0). apply generic_format_bpow. unfold FLT_exp. lia. }
+unfold vd_log_fraction. rewrite E1. apply log_series_stands; [|exact Bz].
+apply (div64 _ _ (rnd64 (a - 1)) (rnd64 (a + 1))).
+{ apply sub64; [assumption|assumption|apply below_most, Rabs_le; lra]. }
+{ apply add64; [assumption|assumption|apply below_most, Rabs_le; lra]. }
+{ apply Rgt_not_eq; lra. }
+apply Rle_trans with (Rabs (rnd64 (a - 1))); [|apply below_most].
+- unfold Rdiv. rewrite Rabs_mult, Rabs_inv, (Rabs_pos_eq (rnd64 (a + 1))) by lra.
+  rewrite <- (Rmult_1_r (Rabs (rnd64 (a - 1)))) at 2. apply Rmult_le_compat_l; [apply Rabs_pos|].
+  apply Rle_trans with (/ 1); [apply Rinv_le|]; lra.
+- change 4 with (bpow radix2 2). apply rnd64_within; [lia|]. simpl. apply Rabs_le. lra.
+Qed.
+
+(* what the kernel computes: v = 2^k f, log f to begin with *)
+Lemma log64_parts x v : stands64 x v -> pow2 (-1022) <= v ->
+  let root := dyadic_R LOG64_ROOT in
+  exists k f, v = f * bpow radix2 k /\ root <= f < 2 * root /\ log_range f /\ f64 f /\ Rabs (IZR k) <= 1025 /\
+    stands64 (exponent x (const LOG64_ROOT) (const EXP64_ROUND)) (IZR k) /\
+    stands64 (vd_log_fraction float64 (fraction x (const LOG64_ROOT))) (vd_log_fraction real64 f).
+Proof.
+intros Hx Nv root.
 assert (Br : 1/2 <= root < 1) by (unfold root; log_numbers; simpl; lra).
 assert (Hr : stands64 (const LOG64_ROOT) root) by (apply const64; reflexivity).
 assert (Ec : dyadic_R EXP64_ROUND = IZR (3 * 2 ^ 51)) by (numbers; simpl; lra).
@@ -122,7 +128,14 @@ assert (Bk : (Z.abs k <= 1025)%Z).
     pose proof (bpow_gt_0 radix2 (-1024)). lra. }
   apply lt_bpow in H0. lia. }
 assert (Bkr : Rabs (IZR k) <= 1025) by (rewrite <- abs_IZR; apply IZR_le, Bk).
-assert (Hl := log_fraction_stands _ f Hf Ha). assert (Bl := log_size f Ff Ha).
+exists k, f. repeat (split; [assumption|]). exact (log_fraction_stands _ f Hf Ha).
+Qed.
+
+Lemma log64_stands x v : stands64 x v -> pow2 (-1022) <= v ->
+  exists y, stands64 (vd_log float64 x) y /\ Rabs (y - ln v) <= pow2 (-51) * (1 + Rabs (ln v)).
+Proof.
+intros Hx Nv. destruct (log64_parts x v Hx Nv) as [k [f [Ev [_ [Ha [Ff [Bkr [Hn Hl]]]]]]]].
+assert (Bl := log_size f Ff Ha). assert (Pf : 7/10 <= f <= 3/2) by (simpl in Ha; lra).
 assert (R1 := log_rounding f Ff Ha). assert (R2 := log_method f Ha).
 set (l := vd_log_fraction real64 f) in *.
 set (LO := dyadic_R EXP64_LN2_LO). set (HI := dyadic_R EXP64_LN2_HI).

@@ -22,6 +22,6 @@ Notation log_range f := (46340 * pow2 (-16) <= f <= 46342 * pow2 (-15)).
 
 Lemma log_method f : log_range f -> Rabs (log_poly f - ln f) <= 1 * pow2 (-56).
 Proof.
-intros H. unfold log_poly, vd_log_fraction, exact. cbv [real_ops carrier const fma add sub mul div]. log_numbers.
+intros H. unfold log_poly, vd_log_fraction, vd_log_series, exact. cbv [real_ops carrier const fma add sub mul div]. log_numbers.
 interval with (i_bisect f, i_taylor f, i_degree 12, i_prec 75).
 Qed.

@@ -41,8 +41,9 @@ def printed(program, folder, more=()):
     return out
 
 
-def lemmas(program, models, requires, flags=()):
-    """For every (name, run, model): a lemma that run model gives the printed outputs of `name`."""
+def lemmas(program, models, requires, flags=(), least=1000):
+    """For every (name, run, model): a lemma that run model gives the printed outputs of `name`, at
+    `least` many."""
     with tempfile.TemporaryDirectory() as folder:
         out = printed(program, folder, flags)
     text = out["baseline"]
@@ -54,7 +55,7 @@ def lemmas(program, models, requires, flags=()):
     print(f"From Attest Require Import {' '.join(requires)}.\nOpen Scope Z_scope.")
     for name, run, model in models:
         pairs = [line.split()[1:] for line in text.splitlines() if line.split()[0] == name]
-        if len(pairs) < 1000:
+        if len(pairs) < least:
             sys.exit(f"vectors.py: {len(pairs)} vectors of {name}")
         inside = ";\n".join(f"({x}, {y})" for x, y in pairs)
         print(f"Lemma {name}_same_bits : forallb (fun v => {run} ({model}) (fst v) =? snd v) [\n{inside}] = true.\n"

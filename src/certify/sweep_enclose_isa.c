@@ -3,8 +3,9 @@
  * and normal there. Every radius is a sum of at most a few roundings, derived beside it; the
  * factors below leave room for second-order terms and for the rounding of the radius itself.
  *
- * exp, tanh and their polynomials are those of enclosure/exp_isa.h, whose bounds are used. */
-#include "../enclosure/exp_isa.h"
+ * exp, tanh and their polynomials are those of enclosure/exp_isa.h, whose bounds are used; log is
+ * that of enclosure/log_isa.h. */
+#include "../enclosure/log_isa.h"
 #include "sweep_engine.h"
 
 typedef float vhf __attribute__((vector_size(ISA_BYTES / 2)));
@@ -116,57 +117,31 @@ ISA_INLINE ball enclose_silu(vd x, const sweep_constants *c) {
 
 /* ---- logarithms ------------------------------------------------------------------------------ */
 
-/* log f = 2 atanh z, z = (f - 1)/(f + 1), given both; |z| <= 0.1716. The series to z^23 leaves less
- * than 2^-62; z has 2 roundings (3 where f + 1 has a third), the series z^2 (1/3 + ...) < 0.0101
- * adds 0.1 u, the sum 1: 4.2 u relative. */
-ISA_INLINE vd log_of(vd minus, vd plus) {
-  vd z = minus / plus, z2 = z * z, series = vd_set1(0);
-#pragma GCC unroll 11
-  for (int k = 23; k >= 3; k -= 2)
-    series = (series + vd_set1(1.0 / k)) * z2;
-  return vd_set1(2) * vd_fma(z, series, z);
-}
+/* vd_log_fraction is off by 3.4 u relative: f + 1 and the quotient round z, the series rounds it
+ * again and is short of 2 atanh z by 0.2 u. */
 
-/* x = 2^e f, f in [sqrt 1/2, sqrt 2), x > 0 normal; n = e + 2^52 + 2^51. */
-ISA_INLINE vd split(vd *e, vd x) {
-  vdu bits = (vdu)x;
-  vdu biased = (bits - (vdu)vd_set1(0x1.6a09e667f3bcdp-1)) >> 52; /* 0: e = 0; wraps below */
-  vd f = (vd)(bits - (biased << 52));
-  /* The 12 bits of e, sign-extended. */
-  vdi n = (vdi)(biased << 52) >> 52;
-  *e = (vd)((vdu)n + (vdu)vd_set1(0x1.8p52)) - vd_set1(0x1.8p52);
-  return f;
-}
-
-/* e LN2_HI is exact; log f is off by 4.2 u 0.347 = 1.5 u, e LN2_LO + log f rounds to 0.35 u more
- * and the last sum to one u; where e is not 0 the logarithm is at least 0.346: (1.9/0.346 + 1) u.
- */
-ISA_INLINE vd natural_log(vd x) {
-  vd e, f = split(&e, x);
-  vd l = log_of(f - vd_set1(1), f + vd_set1(1));
-  return e * vd_set1(EXP64_LN2_HI) + (e * vd_set1(EXP64_LN2_LO) + l);
-}
-
+/* Where the exponent is not 0 the logarithm is at least 0.346, and 3.4 u of log f, 0.347 at most,
+ * and the rounding of the low part to 1/4 u are 4.2 u of it; the last sum rounds. */
 ISA_INLINE ball enclose_log(vd x, const sweep_constants *c) {
   (void)c;
-  return relative(natural_log(x), 8);
+  return relative(vd_log(x), 5.5);
 }
 
-/* log2 f = log f log2(e): 2 u more, 6.2 u of at most 1/2; |e + log2 f| >= 1/2 where e is not 0. */
+/* log2 f = log f log2(e), where log2(e) is off by 0.2 u; the sum rounds. Where e is not 0, |e +
+ * log2 f| >= 1/2 >= |log2 f|. */
 ISA_INLINE ball enclose_log2(vd x, const sweep_constants *c) {
   (void)c;
-  vd e, f = split(&e, x);
-  vd l = log_of(f - vd_set1(1), f + vd_set1(1));
-  return relative(vd_fma(l, vd_set1(EXP64_LOG2E), e), 8.5);
+  vd root = vd_set1(LOG64_ROOT), l = vd_log_fraction(vd_fraction(x, root));
+  return relative(vd_fma(l, vd_set1(EXP64_LOG2E), vd_exponent(x, root, vd_set1(EXP64_ROUND))), 5);
 }
 
-/* Within [-0.29, 0.41] f - 1 = x and f + 1 = 2 + x, with one rounding; elsewhere |log(1 + x)| >
- * 0.342, and the rounding of 1 + x counts u / 0.342 beside that of the logarithm. */
+/* Within [-0.29, 0.41] z = x / (2 + x), which rounds as in vd_log_fraction; elsewhere |log(1 + x)|
+ * > 0.342, and the rounding of 1 + x counts u / 0.342 beside that of the logarithm. */
 ISA_INLINE ball enclose_log1p(vd x, const sweep_constants *c) {
   (void)c;
   vdi is_near = (x >= vd_set1(-0.29)) & (x <= vd_set1(0.41));
-  vd near = log_of(vd_select(is_near, x, vd_set1(0)), x + vd_set1(2));
-  return relative(vd_select(is_near, near, natural_log(x + vd_set1(1))), 11);
+  vd near = vd_log_series(vd_select(is_near, x, vd_set1(0)) / (x + vd_set1(2)));
+  return relative(vd_select(is_near, near, vd_log(x + vd_set1(1))), 9);
 }
 
 /* ---- angles ---------------------------------------------------------------------------------- */
