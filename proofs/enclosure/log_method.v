@@ -5,7 +5,7 @@ From Coq Require Import Reals Lra.
 From Flocq Require Import Core.
 From Interval Require Import Specific_stdz Specific_ops Tactic.
 From Attest Require Import enclosure.float_ops enclosure.log_constants enclosure.log_isa
-  enclosure.exp_constants enclosure.exp_method.
+  enclosure.exp_constants enclosure.exp_method enclosure.log_series.
 Import ITZ.
 Open Scope R_scope.
 
@@ -24,4 +24,13 @@ Lemma log_method f : log_range f -> Rabs (log_poly f - ln f) <= 1 * pow2 (-56).
 Proof.
 intros H. unfold log_poly, vd_log_fraction, vd_log_series, exact. cbv [real_ops carrier const fma add sub mul div]. log_numbers.
 interval with (i_bisect f, i_taylor f, i_degree 12, i_prec 75).
+Qed.
+
+(* The series in z against log ((1 + z) / (1 - z)), relative. *)
+Lemma log_series_method z : z_range z -> Rabs (vd_log_series exact z - atanh2 z) <= 3 * pow2 (-56) * Rabs z.
+Proof.
+intros H. change (vd_log_series exact z) with (series (dyadic_R LOG64_C3) (dyadic_R LOG64_C5) (dyadic_R LOG64_C7) (dyadic_R LOG64_C9)
+  (dyadic_R LOG64_C11) (dyadic_R LOG64_C13) (dyadic_R LOG64_C15) (dyadic_R LOG64_C17) (dyadic_R LOG64_C19) (dyadic_R LOG64_C21) z).
+apply series_method; [|exact H]. intros w W. unfold slope. log_numbers.
+interval with (i_taylor w, i_degree 13, i_prec 75).
 Qed.
