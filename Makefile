@@ -112,11 +112,11 @@ certify: $(BUILD)/attest ## certify the built-in kernels on the tensors of data/
 	$(BUILD)/attest certify --builtin
 
 check: $(BUILD)/run-tests $(BUILD)/attest ## run all tests (SAN=1: under sanitizers)
-	@status=0; $(BUILD)/run-tests || status=1; \
+	@status=0; tests/unit $(BUILD)/run-tests || status=1; \
 	  tests/command/run $(BUILD)/attest || status=1; exit $$status
 
 unit: $(BUILD)/run-tests ## run the unit tests (ROOMS="tensor problem": of these rooms only)
-	@$(BUILD)/run-tests
+	@tests/unit $(BUILD)/run-tests
 
 command: $(BUILD)/attest ## run the tests of the command
 	@tests/command/run $(BUILD)/attest
@@ -214,8 +214,7 @@ $(MUTANTS)/mutants.o: $(MUTANT_OBJECTS) $(call obj,$(MUTANTS_MAIN)) $(BUILD)/obj
 	$(call quiet,LINK,$@)ld -r -o $@.all $(filter %.o,$^) && \
 	  objcopy --keep-global-symbol=certify_mutants --strip-debug $@.all $@ && rm $@.all
 
-MUTANTS_OBJECT = $(MUTANTS)/mutants.o
-$(BUILD)/attest: $(call obj,$(CMD_SOURCES)) $(MUTANTS_OBJECT) $(BUILD)/libattest.a
+$(BUILD)/attest: $(call obj,$(CMD_SOURCES)) $(MUTANTS)/mutants.o $(BUILD)/libattest.a
 	$(call quiet,LINK,$@)$(LINK) $(LDLIBS)
 
 test_name = $(patsubst test_%,%,$(basename $(notdir $(1))))
@@ -292,12 +291,11 @@ faults: $(BUILD)/attest ## kill -9 at 100 random moments of certify, sweep and w
 oracles: $(BUILD)/run-tests ## Arb, MPFR, rationals, double-double and double on the same rows; radii attacked by search
 	@tests/audit/oracles $(BUILD)/run-tests $(ELEMENTS)
 
-# The thread sanitizer and OpenMP get on in clang, with Archer. Mutants have the parallel regions of
-# what they are made of, so they are left out, and selftest with them.
+# The thread sanitizer and OpenMP get on in clang, with Archer.
 THREADS = build-threads
-threads: ## the parallel regions (but for those of selftest) under the thread sanitizer
+threads: ## the parallel regions under the thread sanitizer
 	@$(MAKE) --no-print-directory CC=clang BUILD=$(THREADS) CFLAGS='-O1 -g' SAN_CFLAGS=-fsanitize=thread \
-	  isa_baseline=-O1 isa_avx2='-O1 -mavx2 -mfma -mf16c' MUTANTS_OBJECT=$(THREADS)/tests/audit/no_mutants.o $(THREADS)/attest
+	  isa_baseline=-O1 isa_avx2='-O1 -mavx2 -mfma -mf16c' $(THREADS)/attest
 	@tests/audit/threads $(THREADS)/attest
 
 sanitizers: ## the unit tests under the address and undefined-behaviour sanitizers

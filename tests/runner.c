@@ -11,8 +11,21 @@ uint64_t tests_seed(void) {
   return text ? strtoull(text, NULL, 0) : 1;
 }
 
-int main(void) {
+static void print_seed(void) {
   printf("seed %llu (set ATTEST_SEED to change it)\n", (unsigned long long)tests_seed());
+}
+
+static void print_suites(void) {
+#define TEST(name) puts(#name);
+#include "suites.h"
+#undef TEST
+}
+
+/* run-tests [--list | --seed] */
+int main(int argc, char **argv) {
+  if (argc > 1 && !strcmp(argv[1], "--list")) return print_suites(), EXIT_SUCCESS;
+  print_seed();
+  if (argc > 1 && !strcmp(argv[1], "--seed")) return EXIT_SUCCESS;
   SRunner *runner = srunner_create(NULL);
 #define TEST(name)                                                                                 \
   {                                                                                                \

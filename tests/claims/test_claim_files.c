@@ -317,7 +317,7 @@ void test_claim_files(Suite *suite) {
   tcase_add_loop_test(decided, trouble_is_no_verdict, 0, sizeof troubles / sizeof *troubles);
   suite_add_tcase(suite, decided);
   TCase *data = tcase_create("data");
-  tcase_set_timeout(data, 60);
+  tcase_set_timeout(data, 180);
   tcase_add_loop_test(data, another_last_digit_of_any_printed_number_does_not_hold, 0,
                       sizeof paths / sizeof *paths);
   suite_add_tcase(suite, data);
