@@ -31,10 +31,16 @@ static void NAME(product)(REAL *c, int64_t c_stride, const REAL *a, int64_t a_ro
 #undef ROWS
 }
 
-/* One row: a stands side by side. */
+/* One row: a stands side by side. With as many sums as registers hold, since each waits for the one
+ * before. */
 ISA_INLINE void NAME(product_along)(REAL *c, const REAL *a, const REAL *b, int64_t b_stride,
                                     int64_t steps, int add, int64_t vectors) {
-  NAME(tiles_of)(c, 0, a, 0, 1, b, b_stride, steps, add, vectors, 0, 1);
+  int64_t v = 0;
+  for (; v + TILE_WIDTH <= vectors; v += TILE_WIDTH)
+    NAME(tile)
+  (c + v * LANES, 0, a, 0, 1, b + v * LANES, b_stride, steps, add, 0, 1, TILE_WIDTH);
+  NAME(tiles_of)
+  (c + v * LANES, 0, a, 0, 1, b + v * LANES, b_stride, steps, add, vectors - v, 0, 1);
 }
 
 #if ISA_BYTES == 64
