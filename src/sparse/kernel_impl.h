@@ -75,11 +75,21 @@ void ISA(NAME(sparse_gather))(sparse_support *support, const REAL *s, int64_t n,
   support->count = count;
 }
 
-/* gap_i = (above - s of key i) factor. */
-void ISA(NAME(sparse_gaps))(double *gap, const REAL *s, const int64_t *key, int64_t n, double above,
-                            double factor) {
-  for (int64_t i = 0; i < n; i++)
-    gap[i] = (above - (double)s[key[i]]) * factor;
+/* gap_i = (above - s of key i) factor. Keys ascend, and often stand side by side: those scores are
+ * loaded as they are, which takes a fraction of the time of gathering them. */
+void ISA(NAME(sparse_gaps))(double *restrict gap, const REAL *restrict s,
+                            const int64_t *restrict key, int64_t n, double above, double factor) {
+  enum { RUN = 64 };
+  for (int64_t i = 0; i < n; i += RUN) {
+    int64_t count = n - i < RUN ? n - i : RUN;
+    const REAL *x = s + key[i];
+    if (count == RUN && key[i + RUN - 1] - key[i] == RUN - 1)
+      for (int64_t j = 0; j < RUN; j++)
+        gap[i + j] = (above - (double)x[j]) * factor;
+    else
+      for (int64_t j = i; j < i + count; j++)
+        gap[j] = (above - (double)s[key[j]]) * factor;
+  }
 }
 
 /* total + lost <- total + lost + x, a component each: sums of blocks do not round. */

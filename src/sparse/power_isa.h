@@ -22,54 +22,71 @@ LEAN_SPLIT(vd, vdi, vdu, 52, 1023, 0x1.6a09e667f3bcdp-1, 0x1.8p52)
 LEAN_SPLIT(vf, vfi, vfu, 23, 127, 0x1.6a09e6p-1f, 0x1.8p23f)
 #undef LEAN_SPLIT
 
-ISA_INLINE vd vd_lean_log2(vd x) {
-  vd n, t = vd_split(&n, x), p = vd_set1(0x1.35673bb33fc05p-4);
-  p = vd_fma(p, t, vd_set1(-0x1.21af6d5ddd93cp-3));
-  p = vd_fma(p, t, vd_set1(0x1.28dbd2cf0a272p-3));
-  p = vd_fma(p, t, vd_set1(-0x1.25de4aa3aaf85p-3));
-  p = vd_fma(p, t, vd_set1(0x1.453051c8c9c33p-3));
-  p = vd_fma(p, t, vd_set1(-0x1.7131ef80d3e2cp-3));
-  p = vd_fma(p, t, vd_set1(0x1.a63df11f4d312p-3));
-  p = vd_fma(p, t, vd_set1(-0x1.ec7352cb89bf3p-3));
-  p = vd_fma(p, t, vd_set1(0x1.277658c21e745p-2));
-  p = vd_fma(p, t, vd_set1(-0x1.71546f4871651p-2));
-  p = vd_fma(p, t, vd_set1(0x1.ec709ea6a0c5ep-2));
-  p = vd_fma(p, t, vd_set1(-0x1.715476572cc31p-1));
-  p = vd_fma(p, t, vd_set1(0x1.71547652a44dbp0));
-  return vd_fma(p, t, n);
+/* Of `width` <= 2 vectors, step by step: each step of a polynomial waits for the one before, and a
+ * processor that looks 64 operations ahead would not see the next vector's. */
+#define LEAN_POLYNOMIAL(v, real)                                                                   \
+  ISA_INLINE void v##_polynomial(v p[], const v t[], const real *c, const int degree,              \
+                                 const int width) {                                                \
+    for (int i = 0; i < width; i++)                                                                \
+      p[i] = v##_set1(c[0]);                                                                       \
+    _Pragma("GCC unroll 16") for (int k = 1; k <= degree; k++) for (int i = 0; i < width; i++)     \
+        p[i] = v##_fma(p[i], t[i], v##_set1(c[k]));                                                \
+  }
+LEAN_POLYNOMIAL(vd, double)
+LEAN_POLYNOMIAL(vf, float)
+#undef LEAN_POLYNOMIAL
+
+ISA_INLINE void vd_lean_log2(vd y[], const vd x[], const int width) {
+  static const double c[] = {0x1.35673bb33fc05p-4,  -0x1.21af6d5ddd93cp-3, 0x1.28dbd2cf0a272p-3,
+                             -0x1.25de4aa3aaf85p-3, 0x1.453051c8c9c33p-3,  -0x1.7131ef80d3e2cp-3,
+                             0x1.a63df11f4d312p-3,  -0x1.ec7352cb89bf3p-3, 0x1.277658c21e745p-2,
+                             -0x1.71546f4871651p-2, 0x1.ec709ea6a0c5ep-2,  -0x1.715476572cc31p-1,
+                             0x1.71547652a44dbp0};
+  vd n[2], t[2], p[2];
+  for (int i = 0; i < width; i++)
+    t[i] = vd_split(&n[i], x[i]);
+  vd_polynomial(p, t, c, 12, width);
+  for (int i = 0; i < width; i++)
+    y[i] = vd_fma(p[i], t[i], n[i]);
 }
 
 /* 2^x, -1020 <= x <= 1020. */
-ISA_INLINE vd vd_lean_exp2(vd x) {
-  vd shifted = x + vd_set1(EXP64_ROUND), f = x - (shifted - vd_set1(EXP64_ROUND));
-  vd q = vd_set1(0x1.00c0e4e15189cp-16);
-  q = vd_fma(q, f, vd_set1(0x1.446c79efd4834p-13));
-  q = vd_fma(q, f, vd_set1(0x1.5d877598350dep-10));
-  q = vd_fma(q, f, vd_set1(0x1.3b29d8bb0b97ep-7));
-  q = vd_fma(q, f, vd_set1(0x1.c6b08da70cce3p-5));
-  q = vd_fma(q, f, vd_set1(0x1.ebfbe0aa03df0p-3));
-  q = vd_fma(q, f, vd_set1(0x1.62e42fef9cc69p-1));
-  q = vd_fma(q, f, vd_set1(0x1.ffffffffa7135p-1));
-  return (vd)((vdu)q + ((vdu)shifted << 52));
+ISA_INLINE void vd_lean_exp2(vd y[], const vd x[], const int width) {
+  static const double c[] = {0x1.00c0e4e15189cp-16, 0x1.446c79efd4834p-13, 0x1.5d877598350dep-10,
+                             0x1.3b29d8bb0b97ep-7,  0x1.c6b08da70cce3p-5,  0x1.ebfbe0aa03df0p-3,
+                             0x1.62e42fef9cc69p-1,  0x1.ffffffffa7135p-1};
+  vd shifted[2], f[2], q[2];
+  for (int i = 0; i < width; i++) {
+    shifted[i] = x[i] + vd_set1(EXP64_ROUND);
+    f[i] = x[i] - (shifted[i] - vd_set1(EXP64_ROUND));
+  }
+  vd_polynomial(q, f, c, 7, width);
+  for (int i = 0; i < width; i++)
+    y[i] = (vd)((vdu)q[i] + ((vdu)shifted[i] << 52));
 }
 
-ISA_INLINE vf vf_lean_log2(vf x) {
-  vf n, t = vf_split(&n, x), p = vf_set1(0x1.004b76p-2f);
-  p = vf_fma(p, t, vf_set1(-0x1.8f0706p-2f));
-  p = vf_fma(p, t, vf_set1(0x1.f16542p-2f));
-  p = vf_fma(p, t, vf_set1(-0x1.70f65p-1f));
-  p = vf_fma(p, t, vf_set1(0x1.7150e2p0f));
-  return vf_fma(p, t, n);
+ISA_INLINE void vf_lean_log2(vf y[], const vf x[], const int width) {
+  static const float c[] = {0x1.004b76p-2f, -0x1.8f0706p-2f, 0x1.f16542p-2f, -0x1.70f65p-1f,
+                            0x1.7150e2p0f};
+  vf n[2], t[2], p[2];
+  for (int i = 0; i < width; i++)
+    t[i] = vf_split(&n[i], x[i]);
+  vf_polynomial(p, t, c, 4, width);
+  for (int i = 0; i < width; i++)
+    y[i] = vf_fma(p[i], t[i], n[i]);
 }
 
 /* 2^x, -120 <= x <= 120. */
-ISA_INLINE vf vf_lean_exp2(vf x) {
-  vf shifted = x + vf_set1(EXP32_ROUND), f = x - (shifted - vf_set1(EXP32_ROUND));
-  vf q = vf_set1(0x1.c96d5ep-5f);
-  q = vf_fma(q, f, vf_set1(0x1.f0ecf8p-3f));
-  q = vf_fma(q, f, vf_set1(0x1.62e2d2p-1f));
-  q = vf_fma(q, f, vf_set1(0x1.fff61cp-1f));
-  return (vf)((vfu)q + ((vfu)shifted << 23));
+ISA_INLINE void vf_lean_exp2(vf y[], const vf x[], const int width) {
+  static const float c[] = {0x1.c96d5ep-5f, 0x1.f0ecf8p-3f, 0x1.62e2d2p-1f, 0x1.fff61cp-1f};
+  vf shifted[2], f[2], q[2];
+  for (int i = 0; i < width; i++) {
+    shifted[i] = x[i] + vf_set1(EXP32_ROUND);
+    f[i] = x[i] - (shifted[i] - vf_set1(EXP32_ROUND));
+  }
+  vf_polynomial(q, f, c, 3, width);
+  for (int i = 0; i < width; i++)
+    y[i] = (vf)((vfu)q[i] + ((vfu)shifted[i] << 23));
 }
 
 /* 1 / x for normal x > 0 up to a relative 2^-24 (2^-12 in float): a guess by the exponent, off by

@@ -54,8 +54,8 @@ ISA_INLINE vf rough_whole_power(vf y, int n) {
 }
 
 /* One vector: w = y^r where y > 0, else 0, and w / y; for POWER_NEAR 1 / y. There y is 1 - e, e = u
- * + gap, and log(1 - e) is log y + (what rounding y has lost) / y. Lean: for results in float32. */
-ISA_INLINE void one(vd *w, vd *share, vd u, vd gap, double r, const int how, const int lean) {
+ * + gap, and log(1 - e) is log y + (what rounding y has lost) / y. */
+ISA_INLINE void one(vd *w, vd *share, vd u, vd gap, double r, const int how) {
   const vd zero = {0}, unit = vd_set1(1);
   vd e = u + gap, y = how == POWER_NEAR ? unit - e : u - gap;
   vdi inside = y > zero;
@@ -73,49 +73,92 @@ ISA_INLINE void one(vd *w, vd *share, vd u, vd gap, double r, const int how, con
     *share = whole_power(safe, (int)r - 1);
     *w = *share * safe;
   } else {
-    safe = vd_max(safe, vd_set1(lean ? 0x1p-300 : 0x1p-1000));
-    vd inverse = vd_inverse(safe), lost = (unit - safe) - e;
-    if (lean) {
-      vd logarithm = vd_lean_log2(safe);
-      if (how == POWER_NEAR) logarithm = vd_fma(lost * inverse, vd_set1(EXP64_LOG2E), logarithm);
-      *w = vd_lean_exp2(vd_max(vd_set1(r) * logarithm, vd_set1(-1000)));
-    } else {
-      vd logarithm = vd_log(safe);
-      if (how == POWER_NEAR) logarithm = logarithm + lost * inverse;
-      vd x = vd_set1(r) * logarithm, most = vd_set1(EXP64_MAX);
-      *w = vd_exp(vd_select(x < most, x, most));
-    }
+    safe = vd_max(safe, vd_set1(0x1p-1000));
+    vd inverse = vd_inverse(safe), logarithm = vd_log(safe);
+    if (how == POWER_NEAR) logarithm = logarithm + ((unit - safe) - e) * inverse;
+    vd x = vd_set1(r) * logarithm, most = vd_set1(EXP64_MAX);
+    *w = vd_exp(vd_select(x < most, x, most));
     *share = how == POWER_NEAR ? inverse : *w * inverse;
   }
   *w = vd_select(inside, *w, zero);
   *share = vd_select(inside, *share, zero);
 }
 
-/* w and shares are stored unless NULL. */
+/* The same for results in float32, of any power, of `width` vectors; for POWER_NEAR leaner where
+ * what rounding y has lost, r 2^-54 / y of a weight, is nothing to float32. */
+enum { EXACT, LEAN, LEANER };
+static int leanness(double r, int is_lean) {
+  return !is_lean ? EXACT : r <= 0x1p12 ? LEANER : LEAN;
+}
+
+ISA_INLINE void lean(vd w[], vd share[], vd u, const double *gap, double r, const int how,
+                     const int leaner, const int width) {
+  const vd zero = {0}, unit = vd_set1(1);
+  vd e[2], y[2], safe[2], x[2], inverse[2];
+  for (int i = 0; i < width; i++) {
+    vd g = vd_load(gap + i * VD_LANES);
+    e[i] = u + g;
+    y[i] = how == POWER_NEAR ? unit - e[i] : u - g;
+    safe[i] = vd_max(y[i], vd_set1(0x1p-300));
+  }
+  for (int i = 0; i < width; i++)
+    inverse[i] = unit / safe[i]; /* beside all the products, which keep other units busy */
+  vd_lean_log2(x, safe, width);
+  for (int i = 0; i < width; i++) {
+    vd lost = (unit - safe[i]) - e[i];
+    if (how == POWER_NEAR && !leaner) x[i] = vd_fma(lost * inverse[i], vd_set1(EXP64_LOG2E), x[i]);
+    x[i] = vd_max(vd_set1(r) * x[i], vd_set1(-1000));
+  }
+  vd_lean_exp2(w, x, width);
+  for (int i = 0; i < width; i++) {
+    share[i] = vd_select(y[i] > zero, how == POWER_NEAR ? inverse[i] : w[i] * inverse[i], zero);
+    w[i] = vd_select(y[i] > zero, w[i], zero);
+  }
+}
+
+/* sum[k] += y^(r-k). */
+ISA_INLINE void add_powers(vd sum[4][VECTORS], int i, vd power, vd share, const int how) {
+  sum[0][i] += power;
+  if (how != POWER_NEAR) {
+    sum[1][i] += share;
+    return;
+  }
+  for (int k = 1; k < 4; k++) {
+    power = power * share;
+    sum[k][i] += power;
+  }
+}
+
+/* `width` vectors from `at` on; w and shares are stored unless NULL. */
+ISA_INLINE void add_vectors(vd sum[4][VECTORS], int first, double *w, double *shares,
+                            const double *gap, int64_t at, double u, double r, const int how,
+                            const int leanness, const int width) {
+  vd power[2], share[2];
+  if (leanness != EXACT)
+    lean(power, share, vd_set1(u), gap + at, r, how, leanness == LEANER, width);
+  else
+    for (int i = 0; i < width; i++)
+      one(&power[i], &share[i], vd_set1(u), vd_load(gap + at + i * VD_LANES), r, how);
+  for (int i = 0; i < width; i++) {
+    if (w) vd_store(w + at + i * VD_LANES, power[i]);
+    if (shares) vd_store(shares + at + i * VD_LANES, share[i]);
+    add_powers(sum, (first + i) % VECTORS, power[i], share[i], how);
+  }
+}
+
 ISA_INLINE power_sums sums_of(double *w, double *shares, const double *gap, int64_t n, double u,
-                              double r, const int how, const int lean) {
+                              double r, const int how, const int leanness) {
+  enum { STEP = VECTORS == 1 ? 2 * LANES : LANES };
   vd sum[4][VECTORS];
   power_sums s = {{0}};
+  int64_t j = 0;
   for (int k = 0; k < 4; k++)
     for (int i = 0; i < VECTORS; i++)
       sum[k][i] = (vd){0};
-  for (int64_t j = 0; j < n; j += LANES)
-    for (int i = 0; i < VECTORS; i++) {
-      int64_t at = j + i * VD_LANES;
-      vd power, share;
-      one(&power, &share, vd_set1(u), vd_load(gap + at), r, how, lean);
-      if (w) vd_store(w + at, power);
-      if (shares) vd_store(shares + at, share);
-      sum[0][i] += power;
-      if (how != POWER_NEAR) {
-        sum[1][i] += share;
-        continue;
-      }
-      for (int k = 1; k < 4; k++) {
-        power = power * share;
-        sum[k][i] += power;
-      }
-    }
+  for (; j + STEP <= n; j += STEP)
+    for (int i = 0; i < STEP / VD_LANES; i += 2)
+      add_vectors(sum, i, w, shares, gap, j + i * VD_LANES, u, r, how, leanness, 2);
+  if (j < n) add_vectors(sum, 0, w, shares, gap, j, u, r, how, leanness, 1);
   for (int k = 0; k < (how == POWER_NEAR ? 4 : 2); k++)
     s.m[k] = tree(sum[k]);
   return s;
@@ -125,19 +168,20 @@ static power_sums sums(double *w, double *shares, const double *gap, int64_t n, 
                        int how, int lean) {
   switch (how) {
   case POWER_ONE:
-    return sums_of(w, shares, gap, n, u, r, POWER_ONE, 0);
+    return sums_of(w, shares, gap, n, u, r, POWER_ONE, EXACT);
   case POWER_TWO:
-    return sums_of(w, shares, gap, n, u, r, POWER_TWO, 0);
+    return sums_of(w, shares, gap, n, u, r, POWER_TWO, EXACT);
   case POWER_THREE:
-    return sums_of(w, shares, gap, n, u, r, POWER_THREE, 0);
+    return sums_of(w, shares, gap, n, u, r, POWER_THREE, EXACT);
   case POWER_WHOLE:
-    return sums_of(w, shares, gap, n, u, r, POWER_WHOLE, 0);
+    return sums_of(w, shares, gap, n, u, r, POWER_WHOLE, EXACT);
   case POWER_NEAR:
-    return lean ? sums_of(w, shares, gap, n, u, r, POWER_NEAR, 1)
-                : sums_of(w, shares, gap, n, u, r, POWER_NEAR, 0);
+    return leanness(r, lean) == LEANER ? sums_of(w, shares, gap, n, u, r, POWER_NEAR, LEANER)
+           : lean                      ? sums_of(w, shares, gap, n, u, r, POWER_NEAR, LEAN)
+                                       : sums_of(w, shares, gap, n, u, r, POWER_NEAR, EXACT);
   default:
-    return lean ? sums_of(w, shares, gap, n, u, r, POWER_ANY, 1)
-                : sums_of(w, shares, gap, n, u, r, POWER_ANY, 0);
+    return lean ? sums_of(w, shares, gap, n, u, r, POWER_ANY, LEAN)
+                : sums_of(w, shares, gap, n, u, r, POWER_ANY, EXACT);
   }
 }
 
@@ -153,36 +197,49 @@ ISA_INLINE double rough_tree(const vf chain[]) {
   return (double)lane[0];
 }
 
-ISA_INLINE power_sums rough_sums_of(const float *gap, int64_t n, float u, float r, const int how) {
+/* `width` vectors from gap on, the first of which joins chain `first`. */
+ISA_INLINE void add_rough(vf sum[4][ROUGH_VECTORS], int first, const float *gap, float u, float r,
+                          const int how, const int width) {
   const vf zero = {0}, unit = vf_set1(1);
+  vf y[2], safe[2], x[2], inverse[2], power[2];
+  for (int i = 0; i < width; i++) {
+    vf g = vf_load(gap + i * VF_LANES);
+    y[i] = how == POWER_NEAR ? unit - (vf_set1(u) + g) : vf_set1(u) - g;
+    safe[i] = vf_max(y[i], vf_set1(0x1p-60f));
+    inverse[i] = vf_inverse(safe[i]);
+  }
+  if (how != POWER_WHOLE) {
+    vf_lean_log2(x, safe, width);
+    for (int i = 0; i < width; i++)
+      x[i] = vf_max(vf_set1(r) * x[i], vf_set1(-100));
+    vf_lean_exp2(power, x, width);
+  }
+  for (int i = 0; i < width; i++) {
+    int chain = (first + i) % ROUGH_VECTORS;
+    vf share = how == POWER_WHOLE ? rough_whole_power(safe[i], (int)r - 1) : power[i];
+    share = vf_select(y[i] > zero, share, zero);
+    sum[0][chain] += how == POWER_WHOLE ? share * safe[i] : share;
+    if (how != POWER_WHOLE) share = share * inverse[i];
+    sum[1][chain] += share;
+    for (int k = 2; k < 4 && how == POWER_NEAR; k++) {
+      share = share * inverse[i];
+      sum[k][chain] += share;
+    }
+  }
+}
+
+ISA_INLINE power_sums rough_sums_of(const float *gap, int64_t n, float u, float r, const int how) {
+  enum { STEP = ROUGH_VECTORS == 1 ? 2 * ROUGH_LANES : ROUGH_LANES };
   vf sum[4][ROUGH_VECTORS];
   power_sums s = {{0}};
+  int64_t j = 0;
   for (int k = 0; k < 4; k++)
     for (int i = 0; i < ROUGH_VECTORS; i++)
-      sum[k][i] = zero;
-  for (int64_t j = 0; j < n; j += ROUGH_LANES)
-    for (int i = 0; i < ROUGH_VECTORS; i++) {
-      vf g = vf_load(gap + j + i * VF_LANES);
-      vf y = how == POWER_NEAR ? unit - (vf_set1(u) + g) : vf_set1(u) - g;
-      vfi inside = y > zero;
-      vf safe = vf_max(y, vf_set1(0x1p-60f)), share, power;
-      if (how == POWER_WHOLE) {
-        share = vf_select(inside, rough_whole_power(safe, (int)r - 1), zero);
-        power = share * safe;
-      } else {
-        vf x = vf_max(vf_set1(r) * vf_lean_log2(safe), vf_set1(-100));
-        power = vf_select(inside, vf_lean_exp2(x), zero);
-        share = power * vf_inverse(safe);
-      }
-      sum[0][i] += power;
-      sum[1][i] += share;
-      if (how != POWER_NEAR) continue;
-      vf inverse = vf_inverse(safe);
-      for (int k = 2; k < 4; k++) {
-        share = share * inverse;
-        sum[k][i] += share;
-      }
-    }
+      sum[k][i] = (vf){0};
+  for (; j + STEP <= n; j += STEP)
+    for (int i = 0; i < STEP / VF_LANES; i += 2)
+      add_rough(sum, i, gap + j + i * VF_LANES, u, r, how, 2);
+  if (j < n) add_rough(sum, 0, gap + j, u, r, how, 1);
   for (int k = 0; k < (how == POWER_NEAR ? 4 : 2); k++)
     s.m[k] = rough_tree(sum[k]);
   return s;
@@ -294,8 +351,10 @@ static double start(solver *s) {
     if (keys != s->keys) {
       keys = s->keys;
       n = (keys + ROUGH_LANES - 1) / ROUGH_LANES * ROUGH_LANES;
-      for (int64_t j = 0; j < n; j++)
-        rough[j] = j < keys ? (float)s->gap[j] : 2;
+      for (int64_t j = 0; j < keys; j++)
+        rough[j] = (float)s->gap[j];
+      for (int64_t j = keys; j < n; j++)
+        rough[j] = 2;
     }
     power_sums m = rough_sums(rough, n, (float)u, (float)r, s->how);
     power_step t = step_of(&m, r, s->how);
