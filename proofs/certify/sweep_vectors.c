@@ -58,6 +58,13 @@ static void print(const char *name, sweep_enclose *enclose, int degree, float le
 
 int main(void) {
   float least = 0x1p-149f, all = -0x1.fffffep+127f;
+  print("exp", ISA(sweep_enclose_exp), -1, all);
+  print("gaussian", ISA(sweep_enclose_gaussian), -1, all);
+  print("exp2", ISA(sweep_enclose_exp2), -1, all);
+  print("expm1", ISA(sweep_enclose_expm1), -1, all);
+  print("tanh", ISA(sweep_enclose_tanh), -1, all);
+  print("sigmoid", ISA(sweep_enclose_sigmoid), -1, all);
+  print("silu", ISA(sweep_enclose_silu), -1, all);
   print("log", ISA(sweep_enclose_log), -1, least);
   print("log2", ISA(sweep_enclose_log2), -1, least);
   print("log1p", ISA(sweep_enclose_log1p), -1, -0x1.fffffep-1f);

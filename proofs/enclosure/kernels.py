@@ -5,6 +5,7 @@ src/tensor/isa.h as functions of a record of operations (float_ops.v).
 Every operation of the C text becomes one operation of the record, in the same order; whatever is not
 understood is an error. So a fused operation that becomes a product and a sum, or a step that goes, is
 another function, about which the theorems say nothing until their proofs go through again."""
+import functools
 import operator
 import os
 import pathlib
@@ -218,6 +219,16 @@ class Parser:
         return found
 
 
+@functools.cache
+def header_numbers():
+    """What the headers of constants define in double, by name."""
+    found = {}
+    for header in ROOT.glob("src/enclosure/*_constants.h"):
+        for name, text in re.findall(r"^#define (\w+) (-?(?:0x[0-9a-fA-F.]+p[+-]?\d+|\d+\.\d*))\s", header.read_text(), re.M):
+            found[name] = float.fromhex(text) if "0x" in text else float(text)
+    return found
+
+
 class Function:
     """One function, translated. `static`: the values of numbers that are known beforehand; branches
     and loops on such numbers go."""
@@ -316,6 +327,8 @@ class Function:
                 return int(text) if text.isdigit() else float(number(text))
             case ("name", name) if name in self.static:
                 return self.static[name]
+            case ("name", name) if name in header_numbers():
+                return header_numbers()[name]
             case ("index", name, i) if name in self.static:
                 return self.static[name][self.number(i)]
             case ("neg", x):

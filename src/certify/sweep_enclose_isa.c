@@ -26,11 +26,9 @@ ISA_INLINE ball relative(vd y, double units) {
 
 /* y is 0 only where the exact value is positive and below 2 TINY. */
 ISA_INLINE ball positive(vd y, double units) {
-  ball b = relative(y, units);
-  vdi is_zero = y == vd_set1(0);
-  b.mid = vd_select(is_zero, vd_set1(TINY), b.mid);
-  b.rad = vd_select(is_zero, vd_set1(TINY), b.rad);
-  return b;
+  vdi is_known = y > vd_set1(0);
+  vd rad = vd_select(is_known, vd_abs(y) * vd_set1(units * U), vd_set1(TINY));
+  return (ball){vd_select(is_known, y, vd_set1(TINY)), rad};
 }
 
 ISA_INLINE vd vd_min(vd a, vd b) {
@@ -66,12 +64,12 @@ ISA_INLINE ball enclose_gaussian(vd x, const sweep_constants *c) {
  * its roundings as in vd_exp, 2 u. */
 ISA_INLINE ball enclose_exp2(vd x, const sweep_constants *c) {
   (void)c;
-  vdi is_in = x >= vd_set1(-1019);
-  x = vd_max(vd_min(x, vd_set1(1000)), vd_set1(-1019));
-  vd t = x + vd_set1(EXP64_ROUND);
-  vd r = (x - (t - vd_set1(EXP64_ROUND))) * vd_set1(0x1.62e42fefa39efp-1); /* ln 2 = 0.693147 */
+  vd z = vd_max(vd_min(x, vd_set1(1000)), vd_set1(-1019));
+  vd t = z + vd_set1(EXP64_ROUND);
+  vd r = (z - (t - vd_set1(EXP64_ROUND))) * vd_set1(0x1.62e42fefa39efp-1); /* ln 2 = 0.693147 */
   vd p = vd_fma(vd_exp_tail(r), r, vd_set1(1));
-  vd y = (vd)((vdi)((vdu)p + ((vdu)t << 52)) & is_in);
+  vdi bits = (vdi)((vdu)p + ((vdu)t << 52));
+  vd y = (vd)(bits & (x >= vd_set1(-1019)));
   return positive(y, 4);
 }
 
@@ -107,12 +105,10 @@ ISA_INLINE ball enclose_sigmoid(vd x, const sweep_constants *c) {
 /* Where the sigmoid is 0 in double, |x| sigmoid(x) is below 2^128 2^-1019. */
 ISA_INLINE ball enclose_silu(vd x, const sweep_constants *c) {
   (void)c;
-  vd y = x * sigmoid(x);
-  ball b = relative(y, 7);
-  vdi is_gone = (y == vd_set1(0)) & (x < vd_set1(-1));
-  b.mid = vd_select(is_gone, vd_set1(-0x1p-890), b.mid);
-  b.rad = vd_select(is_gone, vd_set1(0x1p-890), b.rad);
-  return b;
+  vd y = x * sigmoid(x), size = vd_abs(y);
+  vdi is_gone = (y >= vd_set1(0)) & (x < vd_set1(-1));
+  vd rad = vd_select(is_gone, vd_set1(0x1p-890), size * vd_set1(7 * U));
+  return (ball){vd_select(is_gone, vd_set1(-0x1p-890), y), rad};
 }
 
 /* ---- logarithms ------------------------------------------------------------------------------ */
@@ -148,10 +144,18 @@ ISA_INLINE ball enclose_log1p(vd x, const sweep_constants *c) {
 
 /* sin r = r + r z S(z), cos r = 1 + z C(z), z = r^2, |r| <= 0.7855: Taylor to r^17 and r^18, the
  * rest below 2^-63. */
-ISA_INLINE void sine_cosine(vd *sine, vd *cosine, vd r) {
+ISA_INLINE vd sine_series(vd z) {
   static const double s[] = {-0x1.5555555555555p-3,  0x1.1111111111111p-7,   -0x1.a01a01a01a01ap-13,
                              0x1.71de3a556c734p-19,  -0x1.ae64567f544e4p-26, 0x1.6124613a86d09p-33,
                              -0x1.ae7f3e733b81fp-41, 0x1.952c77030ad4ap-49};
+  vd p = vd_set1(s[7]);
+#pragma GCC unroll 8
+  for (int i = 6; i >= 0; i--)
+    p = vd_fma(p, z, vd_set1(s[i]));
+  return p;
+}
+
+ISA_INLINE vd cosine_series(vd z) {
   static const double k[] = {-0x1p-1,
                              0x1.5555555555555p-5,
                              -0x1.6c16c16c16c17p-10,
@@ -161,41 +165,50 @@ ISA_INLINE void sine_cosine(vd *sine, vd *cosine, vd r) {
                              -0x1.93974a8c07c9dp-37,
                              0x1.ae7f3e733b81fp-45,
                              -0x1.6827863b97d97p-53};
-  vd z = r * r, p = vd_set1(s[7]), q = vd_set1(k[8]);
-#pragma GCC unroll 8
-  for (int i = 6; i >= 0; i--)
-    p = vd_fma(p, z, vd_set1(s[i]));
+  vd q = vd_set1(k[8]);
 #pragma GCC unroll 8
   for (int i = 7; i >= 0; i--)
     q = vd_fma(q, z, vd_set1(k[i]));
-  *sine = vd_fma(r * z, p, r);
-  *cosine = vd_fma(z, q, vd_set1(1));
+  return q;
 }
 
-/* The angle reduced to r in [-pi/4, pi/4] and quarter turns (mod 4, as integers in double). With
- * the input m 2^e: m part[0] and m part[1] are exact, so is what is left of them without the whole
- * turns; m part[2] is added with one rounding, 2^-82 are missing of it; times pi/2 with two. */
-ISA_INLINE vd reduce(vd *turns, vd x, const sweep_constants *c) {
-  vd round = vd_set1(EXP64_ROUND);
-  if (c->is_small) {
-    *turns = vd_set1(0);
-    return vd_fma(x, vd_set1(c->theta[0]), x * vd_set1(c->theta[1]));
-  }
-  vd m = x * vd_set1(c->inverse_unit), a = m * vd_set1(c->part[0]), b = m * vd_set1(c->part[1]);
+ISA_INLINE vd sine(vd r) {
+  vd z = r * r;
+  return vd_fma(r * z, sine_series(z), r);
+}
+
+ISA_INLINE vd cosine(vd r) {
+  vd z = r * r;
+  return vd_fma(z, cosine_series(z), vd_set1(1));
+}
+
+/* The angle x (high + low), below pi/4. */
+ISA_INLINE vd reduce_small(vd x, vd high, vd low) {
+  return vd_fma(x, high, x * low);
+}
+
+/* The angle reduced to r in [-pi/4, pi/4] and quarter turns (mod 4, as integers in double), given
+ * the mantissa m and the parts of a quarter turn for m = 1. m high and m middle are exact, so is
+ * what is left of them without the whole turns; m low is added with one rounding, 2^-82 are missing
+ * of it; times pi/2 with two. */
+ISA_INLINE vd reduce_large(vd *turns, vd m, vd high, vd middle, vd low) {
+  vd round = vd_set1(EXP64_ROUND), a = m * high, b = m * middle;
   vd n = (a + b + round) - round;
-  vd g = vd_fma(m, vd_set1(c->part[2]), (a - n) + b);
   *turns = n;
-  return g * vd_set1(0x1.921fb54442d18p+0); /* pi/2 = 1.570796 */
+  return vd_fma(m, low, (a - n) + b) * vd_set1(0x1.921fb54442d18p+0); /* pi/2 = 1.570796 */
 }
 
-/* sin of the angle plus `quarters` quarter turns. r is off by 3 u relative and 2^-81; sine and
- * cosine then by 1.6 u and 2.7 u of their own. */
+/* sin of the angle plus `quarters` quarter turns. r is off by 2.5 u relative and 2^-81; sine and
+ * cosine then by 1.8 u of r and 1.6 u. */
 ISA_INLINE ball turned(vd x, int quarters, const sweep_constants *c) {
-  vd turns, sine, cosine;
-  vd r = reduce(&turns, x, c);
-  sine_cosine(&sine, &cosine, r);
+  vd turns = vd_set1(0), r;
+  if (c->is_small)
+    r = reduce_small(x, vd_set1(c->theta[0]), vd_set1(c->theta[1]));
+  else
+    r = reduce_large(&turns, x * vd_set1(c->inverse_unit), vd_set1(c->part[0]), vd_set1(c->part[1]),
+                     vd_set1(c->part[2]));
   vdi n = (vdi)((vdu)(turns + vd_set1(EXP64_ROUND))) + quarters;
-  vd y = vd_select((n & 1) == 1, cosine, sine);
+  vd y = vd_select((n & 1) == 1, cosine(r), sine(r));
   y = vd_select((n & 2) == 2, -y, y);
   ball b = relative(y, 6.5);
   if (!c->is_small) b.rad += vd_set1(0x1p-80);
