@@ -361,12 +361,14 @@ static void largest_values(double *v_max, const softmax_pack *pack,
     }
 }
 
-/* Working memory of one call. */
-typedef struct {
+/* Working memory of one call. It goes from call to call: blocks of rows of short heads take hardly
+ * longer than clearing new memory does, which the system hands out a page at a time. */
+typedef struct softmax_scratch {
   softmax_state_f64 state;
   softmax_condition kept;
-  softmax_second second;
+  softmax_second second; /* where it was wanted */
   double *value, *v_max;
+  struct softmax_scratch *next;
 } scratch;
 
 static void scratch_close(scratch *s) {
@@ -375,16 +377,49 @@ static void scratch_close(scratch *s) {
   softmax_state_close_f64(&s->state);
   free(s->value);
   free(s->v_max);
+  free(s);
 }
 
-static int scratch_open(scratch *s, const softmax_pack *pack, unsigned want) {
-  memset(s, 0, sizeof *s);
+void softmax_spare_close(softmax_pack *pack) {
+  for (scratch *s = pack->spare, *next; s; s = next) {
+    next = s->next;
+    scratch_close(s);
+  }
+  pack->spare = NULL;
+}
+
+static scratch *scratch_open(const softmax_pack *pack) {
+  scratch *s = calloc(1, sizeof *s);
+  if (!s) return NULL;
   s->value = malloc(((size_t)pack->slice.dv + 1) * sizeof *s->value);
   s->v_max = malloc(((size_t)pack->slice.dv + 1) * sizeof *s->v_max);
-  if (!s->value || !s->v_max || softmax_state_open_f64(&s->state, pack, NULL) != ATTEST_OK)
-    return 0;
-  if (pack->condition && softmax_condition_open(&s->kept, pack, NULL) != ATTEST_OK) return 0;
-  return !(want & WANT_THEORY) || softmax_second_open(&s->second, pack);
+  if (s->value && s->v_max && softmax_state_open_f64(&s->state, pack, NULL) == ATTEST_OK &&
+      (!pack->condition || softmax_condition_open(&s->kept, pack, NULL) == ATTEST_OK))
+    return s;
+  scratch_close(s);
+  return NULL;
+}
+
+static void scratch_give(softmax_pack *pack, scratch *s) {
+#pragma omp critical(softmax_spare)
+  {
+    s->next = pack->spare;
+    pack->spare = s;
+  }
+}
+
+/* NULL when there is no memory. */
+static scratch *scratch_take(softmax_pack *pack, unsigned want) {
+  scratch *s;
+#pragma omp critical(softmax_spare)
+  {
+    s = pack->spare;
+    if (s) pack->spare = s->next;
+  }
+  if (!s && !(s = scratch_open(pack))) return NULL;
+  if (!(want & WANT_THEORY) || s->second.memory || softmax_second_open(&s->second, pack)) return s;
+  scratch_give(pack, s);
+  return NULL;
 }
 
 static void enclose_rows(room_block *block, scratch *s, const softmax_pack *pack, int64_t at,
@@ -408,15 +443,14 @@ static void enclose_rows(room_block *block, scratch *s, const softmax_pack *pack
 }
 
 void softmax_enclose_rows(room_block *block, const void *work, unsigned want) {
-  const softmax_pack *pack = work;
-  scratch s;
-  if (!scratch_open(&s, pack, want)) {
+  softmax_pack *pack = (softmax_pack *)work; /* shared: of it only the spare memory changes */
+  scratch *s = scratch_take(pack, want);
+  if (!s) {
     unknown_rows(block, want);
-    scratch_close(&s);
     return;
   }
   for (int64_t at = 0; at < block->rows; at += PASS_ROWS)
-    enclose_rows(block, &s, pack, at, block->rows - at < PASS_ROWS ? block->rows - at : PASS_ROWS,
+    enclose_rows(block, s, pack, at, block->rows - at < PASS_ROWS ? block->rows - at : PASS_ROWS,
                  want);
-  scratch_close(&s);
+  scratch_give(pack, s);
 }

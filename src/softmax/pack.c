@@ -13,6 +13,7 @@ static int64_t round_up(int64_t n, int64_t step) {
 
 void softmax_pack_close(softmax_pack *pack) {
   if (!pack) return;
+  softmax_spare_close(pack);
   free(pack->rotated);
   free(pack->key_size);
   free(pack->key_low);

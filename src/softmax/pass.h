@@ -76,12 +76,14 @@ typedef struct {
   double scale, scale_error, softcap, inverse_temperature, inverse_temperature_error;
   int has_softcap, has_temperature, has_extras; /* extras: anything but a plain visible range */
   double bias_max;                              /* largest finite |bias| of the slice */
+  struct softmax_scratch *spare; /* working memory that no call is using (enclose.c) */
 } softmax_pack;
 
 attest_status softmax_pack_open(softmax_pack **pack, const attest_problem *problem,
                                 const problem_slice *slice, int is_double, int condition,
                                 attest_error *error);
 void softmax_pack_close(softmax_pack *pack);
+void softmax_spare_close(softmax_pack *pack);
 /* |x|_2 from above, given the sum of its n squares in double: that is off by (n + 1) u relative
  * and, in subnormals, by n 2^-1074. */
 double softmax_norm(double squares, int64_t n);

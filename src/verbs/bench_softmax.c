@@ -259,11 +259,11 @@ static attest_status certify_step(bench_head *head, int step, attest_error *erro
 enum { FIRST = 4096 };
 static attest_status certify_line(bench_log *log, int64_t n, int threads, double *first,
                                   attest_error *error) {
-  double held = bench_memory();
   double cpu[STEPS][BENCH_REPEATS], wall[STEPS][BENCH_REPEATS], s[STEPS], w[STEPS];
   int repeats = n <= 4096 ? BENCH_REPEATS : 1;
   bench_head head;
   bench_memory_reset();
+  double held = bench_memory();
   attest_status status = head_open(&head, n, n, 1, error);
   omp_set_num_threads(threads);
   for (int i = 0; i < repeats && !status; i++)
