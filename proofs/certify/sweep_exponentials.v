@@ -599,24 +599,34 @@ assert (H := ln2_split64). split.
 - unfold dyadic_R. simpl. unfold Z.pow_pos. simpl. lra.
 Qed.
 
+(* The integer next to s. *)
+Lemma nearest_integer s : Rabs s <= 67108865 -> exists k : Z,
+  rnd64 (s + C52) = IZR (3 * 2 ^ 51 + k) /\ rnd64 (rnd64 (s + C52) - C52) = IZR k /\ (Z.abs k <= 67108866)%Z /\
+  Rabs (s - IZR k) <= 1 / 2.
+Proof.
+intros Bs. set (t := rnd64 (s + C52)). apply Rabs_le_inv in Bs.
+assert (EC : C52 = IZR (3 * 2 ^ 51)) by (numbers; simpl; lra).
+assert (Rt : 6755399373946878 <= t <= 6755399508164610) by (unfold t, rnd64; numbers; gappa).
+assert (Et : Rabs (t - (s + C52)) <= 1 / 2) by (unfold t, rnd64; numbers; gappa).
+assert (Ft : f64 t) by apply format_rnd64.
+destruct (integer_of_format (-1074) 53 ltac:(lia) t Ft) as [m Hm]; [simpl; lra|].
+assert (Bm : (3 * 2 ^ 51 - 67108866 <= m <= 3 * 2 ^ 51 + 67108866)%Z) by (rewrite Hm in Rt; destruct Rt as [R1 R2]; apply le_IZR in R1; apply le_IZR in R2; lia).
+exists (m - 3 * 2 ^ 51)%Z. set (k := (m - 3 * 2 ^ 51)%Z).
+assert (Ek : IZR k = t - C52) by (unfold k; rewrite minus_IZR, Hm, EC; reflexivity).
+assert (Bk : (Z.abs k <= 67108866)%Z) by (unfold k; lia).
+split; [rewrite Hm; f_equal; unfold k; ring|]. split; [rewrite <- Ek; apply rnd64_format, (format_of_integer (-1074) 53); [lia|simpl; lia]|].
+split; [exact Bk|]. rewrite Ek, Rabs_minus_sym. replace (t - C52 - s) with (t - (s + C52)) by ring. exact Et.
+Qed.
+
 (* The integer next to v, and what is left, exactly. *)
 Lemma whole_part v : f32 v -> -1019 <= v <= 1000 -> exists k : Z,
   rnd64 (v + C52) = IZR (3 * 2 ^ 51 + k) /\ rnd64 (rnd64 (v + C52) - C52) = IZR k /\ (Z.abs k <= 1020)%Z /\
   Rabs (v - IZR k) <= 1 / 2 /\ f64 (v - IZR k).
 Proof.
-intros Fv Bv. set (t := rnd64 (v + C52)).
-assert (EC : C52 = IZR (3 * 2 ^ 51)) by (numbers; simpl; lra).
-assert (Rt : 6755399441054724 <= t <= 6755399441056764) by (unfold t, rnd64; numbers; gappa).
-assert (Et : Rabs (t - (v + C52)) <= 1 / 2) by (unfold t, rnd64; numbers; gappa).
-assert (Ft : f64 t) by apply format_rnd64.
-destruct (integer_of_format (-1074) 53 ltac:(lia) t Ft) as [m Hm]; [simpl; lra|].
-assert (Bm : (3 * 2 ^ 51 - 1020 <= m <= 3 * 2 ^ 51 + 1020)%Z) by (rewrite Hm in Rt; destruct Rt as [R1 R2]; apply le_IZR in R1; apply le_IZR in R2; lia).
-exists (m - 3 * 2 ^ 51)%Z. set (k := (m - 3 * 2 ^ 51)%Z).
-assert (Ek : IZR k = t - C52) by (unfold k; rewrite minus_IZR, Hm, EC; reflexivity).
-assert (Bk : (Z.abs k <= 1020)%Z) by (unfold k; lia).
-assert (Ev : Rabs (v - IZR k) <= 1 / 2) by (rewrite Ek, Rabs_minus_sym; replace (t - C52 - v) with (t - (v + C52)) by ring; exact Et).
-split; [rewrite Hm; f_equal; unfold k; ring|]. split; [rewrite <- Ek; apply rnd64_format, (format_of_integer (-1074) 53); [lia|simpl; lia]|].
-split; [exact Bk|]. split; [exact Ev|].
+intros Fv Bv. destruct (nearest_integer v) as [k [K1 [K2 [_ Ev]]]]; [apply Rabs_le; lra|].
+assert (Bk : (Z.abs k <= 1020)%Z).
+{ apply le_IZR. rewrite abs_IZR. assert (E := Ev). apply Rabs_le_inv in E. apply Rabs_le. lra. }
+exists k. split; [exact K1|]. split; [exact K2|]. split; [exact Bk|]. split; [exact Ev|].
 (* v - k is a multiple of 2^-25 where k is not 0 *)
 destruct (Z.eq_dec k 0) as [->|K].
 - rewrite Rminus_0_r. apply (generic_inclusion_mag radix2 (FLT_exp (-149) 24)); [|exact Fv]. intros _. unfold FLT_exp. lia.

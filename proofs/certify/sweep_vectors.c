@@ -37,13 +37,11 @@ static float input(int i, float least) {
   return (float)x < least ? 1 : (float)x;
 }
 
-static void print(const char *name, sweep_enclose *enclose, int degree, float least) {
-  float x[COUNT];
+/* One line an input. */
+static void print_all(const char *name, sweep_enclose *enclose, const float x[COUNT],
+                      const sweep_constants *constants) {
   double mid[COUNT], rad[COUNT];
-  sweep_constants constants = {.degree = degree};
-  for (int i = 0; i < COUNT; i++)
-    x[i] = input(i, least);
-  enclose(mid, rad, x, COUNT, &constants);
+  enclose(mid, rad, x, COUNT, constants);
   for (int i = 0; i < COUNT; i++) {
     double wide = (double)x[i];
     uint64_t bits[3];
@@ -51,8 +49,48 @@ static void print(const char *name, sweep_enclose *enclose, int degree, float le
     memcpy(bits + 1, mid + i, sizeof *mid);
     memcpy(bits + 2, rad + i, sizeof *rad);
     printf("%s", name);
-    if (degree >= 0) printf("_%d", degree);
+    if (constants->degree >= 0) printf("_%d", constants->degree);
     printf(" %" PRIu64 " 0x%016" PRIx64 "%016" PRIx64 "\n", bits[0], bits[1], bits[2]);
+  }
+}
+
+static void print(const char *name, sweep_enclose *enclose, int degree, float least) {
+  float x[COUNT];
+  for (int i = 0; i < COUNT; i++)
+    x[i] = input(i, least);
+  print_all(name, enclose, x, &(sweep_constants){.degree = degree});
+}
+
+/* The quarter turns of 2^-24 and of 1 in the parts of sweep_constants, for x in [1/2, 1) and in
+ * [2^23, 2^24). */
+#define NEAR_UNIT 0x1p+24
+#define NEAR_HIGH 0x1p-25
+#define NEAR_MIDDLE 0x1.17cc1b8p-27
+#define NEAR_LOW -0x1.b1bbead603d8bp-56
+#define FAR_UNIT 0x1p0
+#define FAR_HIGH 0x1.45f307p-1
+#define FAR_MIDDLE -0x1.1b1bbfp-28
+#define FAR_LOW 0x1.4a7f09d5f47d5p-54
+
+/* sin and cos of angles below 1/2, and of x = m / UNIT. */
+static void print_angles(void) {
+  static const sweep_constants constants[] = {
+      {.degree = -1, .is_small = 1, .theta = {1, 0}},
+      {.degree = -1, .inverse_unit = NEAR_UNIT, .part = {NEAR_HIGH, NEAR_MIDDLE, NEAR_LOW}},
+      {.degree = -1, .inverse_unit = FAR_UNIT, .part = {FAR_HIGH, FAR_MIDDLE, FAR_LOW}}};
+  static const char *const names[] = {"small", "near", "far"};
+  for (int k = 0; k < 3; k++) {
+    float x[COUNT];
+    char name[16];
+    for (int i = 0; i < COUNT; i++) {
+      double m = k ? floor(ldexp(1 + uniform(), 23)) / constants[k].inverse_unit
+                   : ldexp(uniform(), -1 - (i < COUNT / 2 ? i : 0));
+      x[i] = (float)(i % 2 ? -m : m);
+    }
+    snprintf(name, sizeof name, "sin_%s", names[k]);
+    print_all(name, ISA(sweep_enclose_sin), x, constants + k);
+    snprintf(name, sizeof name, "cos_%s", names[k]);
+    print_all(name, ISA(sweep_enclose_cos), x, constants + k);
   }
 }
 
@@ -75,5 +113,6 @@ int main(void) {
     print("taylor", ISA(sweep_enclose_taylor), degree, all);
   for (int degree = 1; degree <= 3; degree++)
     print("profile", ISA(sweep_enclose_profile), degree, all);
+  print_angles();
   return 0;
 }

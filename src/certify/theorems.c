@@ -19,6 +19,8 @@ static const theorem_link links[] = {
     {"tanh", "sweep_radius", NULL, NULL, NULL, "sweep_tanh"},
     {"sigmoid", "sweep_radius", NULL, NULL, NULL, "sweep_sigmoid"},
     {"silu", "sweep_radius", NULL, NULL, NULL, "sweep_silu"},
+    {"sin", "sweep_radius", NULL, NULL, NULL, "sweep_sin"},
+    {"cos", "sweep_radius", NULL, NULL, NULL, "sweep_cos"},
     {"taylor0", "sweep_radius", NULL, NULL, NULL, "sweep_taylor"},
     {"taylor1", "sweep_radius", NULL, NULL, NULL, "sweep_taylor"},
     {"taylor2", "sweep_radius", NULL, NULL, NULL, "sweep_taylor"},

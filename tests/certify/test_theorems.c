@@ -200,13 +200,15 @@ START_TEST(a_sweep_is_proved_where_its_enclosure_is) {
       {"exp", "sweep_exp"},          {"gaussian", "sweep_gaussian"},
       {"exp2", "sweep_exp2"},        {"expm1", "sweep_expm1"},
       {"tanh", "sweep_tanh"},        {"sigmoid", "sweep_sigmoid"},
-      {"silu", "sweep_silu"},        {"taylor0", "sweep_taylor"},
+      {"silu", "sweep_silu"},        {"sin", "sweep_sin"},
+      {"cos", "sweep_cos"},          {"taylor0", "sweep_taylor"},
       {"taylor8", "sweep_taylor"},   {"epanechnikov", "sweep_profile"},
       {"triweight", "sweep_profile"}};
   for (size_t i = 0; i < sizeof proved / sizeof *proved; i++)
     assert_basis(theorem_sweep_basis(basis, &certify_theorems, proved[i][0]), "proved",
                  proved[i][1]);
-  assert_basis(theorem_sweep_basis(basis, &certify_theorems, "sin"), "derived", "sweep_radius");
+  assert_basis(theorem_sweep_basis(basis, &certify_theorems, "rope-sin"), "derived",
+               "sweep_radius");
 }
 END_TEST
 
