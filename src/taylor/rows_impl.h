@@ -311,6 +311,11 @@ void ISA(NAME(taylor_rows_keys))(NAME(taylor_rows) * work, const taylor_plan *pl
   NAME(count_chain)(work, plan);
 }
 
+/* Of weights that add up to exactly 0 there is no mean. */
+ISA_INLINE VEC NAME(divisor_of)(REAL sum) {
+  return OP(set1)(sum != 0 ? sum : (REAL)NAN);
+}
+
 /* y = (x + 0) / divisor, undivided where divisor is NULL. Adding 0 leaves one zero, whether a row
  * was computed with others, whose keys it weighs by 0, or alone. */
 ISA_INLINE void NAME(divide)(REAL *y, const REAL *x, const VEC *divisor, int64_t n) {
@@ -335,7 +340,7 @@ ISA_INLINE void NAME(end_one)(REAL *y, NAME(taylor_rows) * work, const taylor_pl
     for (int i = 0; i < STEP; i++)
       chain[i] = OP(load)(work->lanes + i * LANES);
     REAL sum = NAME(tree)(chain) + (REAL)plan->eps;
-    divisor = OP(set1)(sum != 0 ? sum : (REAL)NAN);
+    divisor = NAME(divisor_of)(sum);
   }
   NAME(divide)(y, work->total, plan->normalize ? &divisor : NULL, plan->dv);
 }
@@ -359,7 +364,7 @@ void ISA(NAME(taylor_rows_end))(REAL *out, int64_t stride, NAME(taylor_rows) * w
   for (int64_t r = 0; r < work->rows; r++) {
     REAL *to = out + r * stride,
          sum = plan->normalize && work->groups ? norm[r] + (REAL)plan->eps : 1;
-    VEC divisor = OP(set1)(sum != 0 ? sum : (REAL)NAN);
+    VEC divisor = NAME(divisor_of)(sum);
     if (work->groups == 0) /* neither state nor keys */
       memset(to, 0, (size_t)plan->dv * sizeof *to);
     else
