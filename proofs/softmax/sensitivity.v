@@ -1270,7 +1270,7 @@ split.
   + destruct (rounded_pos (s_sum - g') ltac:(lra)) as [C1 _].
     assert (u64 * (s_sum - g') <= u64 * s_sum) by (apply Rmult_le_compat_l; lra). lra.
 - unfold s_hi. fold gg. fold g'. destruct (rounded_pos (s_sum + g') ltac:(lra)) as [C1 _].
-  assert (u64 * (s_sum + g') <= u64 * s_sum + / 1000000 * gg).
+  assert (u64 * (s_sum + g') <= u64 * s_sum + / 4000000 * gg).
   { assert (g' <= 2 * gg + eta) by lra. assert (u64 * g' <= u64 * (2 * gg + eta)) by (apply Rmult_le_compat_l; lra).
     assert (u64 * eta <= / 10000000 * eta) by (apply Rmult_le_compat_r; lra). lra. } lra.
 Qed.

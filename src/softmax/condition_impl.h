@@ -7,7 +7,7 @@
 /* Sums of row r follow the shift. */
 static void move_condition(softmax_condition *kept, int64_t r, int64_t dv_pad, double factor) {
   vf f = vf_set1((float)factor);
-  kept->c[r] *= factor;
+  kept->c[r] *= (float)factor;
   for (int64_t c = r * dv_pad; c < (r + 1) * dv_pad; c += VF_LANES) {
     vf_store(kept->a + c, vf_load(kept->a + c) * f);
     vf_store(kept->e + c, vf_load(kept->e + c) * f);
@@ -33,7 +33,7 @@ static void size_weights(softmax_condition *kept, const softmax_state_f64 *state
       vf_store(at, sized);
       chain[i] += sized;
     }
-  kept->c[r] += (double)tree_f32(chain);
+  kept->c[r] += tree_f32(chain);
 }
 
 static void condition_begin(softmax_condition *kept, const softmax_state_f64 *state,
@@ -62,6 +62,13 @@ static void condition_block(softmax_condition *kept, const softmax_state_f64 *st
   gather_f32(kept->e, kept->chain, kept->size, pack->spreads_f32 + key * dv_pad, dv_pad, p, rows);
 }
 
+/* The exponential of the pass, of which a theorem knows the error: the library's may be another. */
+static double weigh_sink(double y) {
+  double lane[VD_LANES];
+  vd_store(lane, vd_exp(vd_set1(y)));
+  return lane[0];
+}
+
 void ISA(softmax_pass_condition)(softmax_condition *kept, softmax_state_f64 *state,
                                  const softmax_pack *pack, int64_t row, int64_t rows);
 void ISA(softmax_pass_condition)(softmax_condition *kept, softmax_state_f64 *state,
@@ -80,5 +87,5 @@ void ISA(softmax_pass_condition)(softmax_condition *kept, softmax_state_f64 *sta
     condition_block(kept, state, pack, key, &p, rows);
   }
   for (int64_t r = 0; r < rows; r++)
-    kept->sink[r] = slice->has_sink ? exp(sink - state->shift[r]) * fabs(sink) : 0;
+    kept->sink[r] = slice->has_sink ? weigh_sink(sink - state->shift[r]) * fabs(sink) : 0;
 }

@@ -139,7 +139,9 @@ void softmax_terms_of_row(softmax_row_terms *terms, const softmax_pack *pack, in
         3 * 0x1p-53 * terms->reach + enclosure_mul_up(pack->inverse_temperature_error, size);
   if (slice->has_sink) terms->extra_error += 2 * 0x1p-53 * sink;
   terms->reach = sink > terms->reach ? sink : terms->reach;
-  terms->size_error = gamma_up((double)slice->d + (pack->is_rotary ? 16 : 8)) +
+  /* A scale among subnormals may be off by more than roundings. */
+  double known = pack->scale_error <= 0x1p-52 * fabs(pack->scale) ? 0 : INFINITY;
+  terms->size_error = known + gamma_up((double)slice->d + (pack->is_rotary ? 20 : 12)) +
                       (pack->has_softcap ? 3 * before / cap + 300 * 0x1p-53 : 0);
   terms->blocks = (double)(hi / PASS_KEYS - lo / PASS_KEYS + 1);
   terms->keys = (double)(hi - lo + (slice->has_sink != 0));
@@ -206,14 +208,14 @@ static row_view view_row(const softmax_state_f64 *state, const softmax_condition
       .state = state, .kept = kept, .pack = pack, .terms = terms, .v_max = v_max, .r = r};
   if (!kept) return view;
   double depth = (double)pack->slice.d + 110 + terms->blocks;
-  view.kappa = 2 * terms->rho + depth * 0x1p-24 * (1 + 0x1p-10) + terms->size_error;
-  int certain = view.kappa <= 0x1p-4 && fabs(pack->inverse_temperature) <= 0x1p800;
+  view.kappa = 2 * terms->rho + depth * 0x1p-24 + terms->size_error;
+  int certain = view.kappa <= 0x1p-10 && fabs(pack->inverse_temperature) <= 0x1p800;
   view.kappa *= 1 + 0x1p-3;
-  view.c_off = terms->keys * 0x1p-118 * terms->reach +
-               (terms->keys + (double)pack->slice.d + 2) * 0x1p-140 *
-                   (1 + fabs(pack->scale) * terms->query_norm + terms->key_norm);
+  view.c_off = terms->keys * (0x1p-92 * terms->reach +
+                              ((double)pack->slice.d + 2) * 0x1p-124 *
+                                  (1 + fabs(pack->scale) * terms->query_norm + terms->key_norm));
   view.sink = kept->sink[r] / state->sum[r];
-  view.c_hi = kept->c[r] / state->sum[r] * (1 + view.kappa) * (1 + 0x1p-50) + view.c_off;
+  view.c_hi = (double)kept->c[r] / state->sum[r] * (1 + view.kappa) + view.c_off;
   view.measurable = certain && terms->reach <= 0x1p60 && terms->key_norm <= 0x1p60 &&
                     isfinite(view.c_hi + view.sink);
   return view;
@@ -223,23 +225,24 @@ static row_view view_row(const softmax_state_f64 *state, const softmax_condition
 static void measure_a(element *e, const row_view *view, int64_t c, double v_max) {
   double unit = view->pack->value_scale_f32 * view->state->sum[view->r];
   double a = (double)view->kept->a[view->r * view->pack->dv_pad_f32 + c] / unit;
-  double tail = view->terms->keys * (0x1p-118 * v_max + 0x1p-146 / view->pack->value_scale_f32) +
-                0x1p-1071; /* what is subnormal here is off by a few times 2^-1074 */
-  e->a_hi = fmin(e->a_hi, a * (1 + view->kappa) * (1 + 0x1p-50) + tail);
-  e->a_lo = fmax(0, a * (1 - view->kappa) * (1 - 0x1p-50) - tail);
+  double tail = view->terms->keys * (0x1p-95 * v_max + 0x1p-142 / view->pack->value_scale_f32) +
+                0x1p-1060; /* what is subnormal here is off by a few times 2^-1074 */
+  e->a_hi = fmin(e->a_hi, a * (1 + view->kappa) + tail);
+  e->a_lo = fmax(0, a * (1 - view->kappa) - tail);
 }
 
 /* Step 5 for S. */
 static void measure_s(element *e, const row_view *view, int64_t c, double v_max) {
   double scale = view->pack->value_scale_f32, center = view->pack->center[c];
   double sum = view->state->sum[view->r], x = fabs(e->x), sink = view->sink * x;
-  double s = (double)view->kept->e[view->r * view->pack->dv_pad_f32 + c] / (scale * sum);
+  double s = (double)view->kept->e[view->r * view->pack->dv_pad_f32 + c] / (scale * sum) + sink;
   double away = fabs(e->x * scale - center) / scale + e->radius;
-  double off = view->kappa * (s + sink) + view->c_off * (v_max + fabs(center) / scale) +
-               (view->c_hi + view->terms->keys) * 0x1p-146 / scale +
-               (away + 0x1p-50 * x) * view->c_hi + 2 * view->sink * e->radius + 0x1p-1071;
-  e->s_lo = fmax(0, (s + sink - off * (1 + 0x1p-20)) * (1 - 0x1p-50));
-  e->s_hi = (s + sink + off * (1 + 0x1p-20)) * (1 + 0x1p-50);
+  double size = v_max + (fabs(center) + 0x1p-100) / scale; /* of v - center */
+  double off = view->kappa * s + view->c_off * size +
+               (view->c_hi + view->terms->keys) * 0x1p-142 / scale + away * view->c_hi +
+               2 * view->sink * e->radius + 0x1p-1040;
+  e->s_lo = fmax(0, s - off * (1 + 0x1p-20));
+  e->s_hi = s + off * (1 + 0x1p-20);
   if (!(e->s_hi >= 0)) e->s_hi = INFINITY;
   if (!(e->s_lo >= 0)) e->s_lo = 0;
 }
@@ -266,10 +269,9 @@ static element enclose_lse(const row_view *view) {
   e.radius = (1 + 0x1p-8) * (terms->rho + terms->sum_error + terms->keys * 0x1p-96 +
                              0x1p-51 * (1 + fabs(logarithm)) + 0x1p-53 * fabs(e.x));
   if (view->measurable) {
-    e.s_hi = view->c_hi + view->sink * (1 + view->kappa) * (1 + 0x1p-50);
-    e.s_lo = fmax(0, (view->kept->c[view->r] / view->state->sum[view->r] + view->sink) *
-                             (1 - view->kappa) * (1 - 0x1p-50) -
-                         view->c_off);
+    double c = (double)view->kept->c[view->r] / view->state->sum[view->r];
+    e.s_hi = view->c_hi + view->sink * (1 + view->kappa);
+    e.s_lo = fmax(0, (c + view->sink) * (1 - view->kappa) - view->c_off);
   }
   if (view->pack->problem->values.lse_base == 2) {
     e.x *= EXP64_LOG2E;

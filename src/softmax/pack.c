@@ -190,14 +190,16 @@ static void set_parameters(softmax_pack *pack) {
 }
 
 /* Float sums of values beyond 2^64 could overflow before they are divided: pack them smaller. For
- * the terms of the backward error the largest value is brought to [1, 2). */
+ * the terms of the backward error the largest value is brought to [1, 2), as far as products of the
+ * scale with a normaliser neither overflow nor underflow. */
 static void set_value_scales(softmax_pack *pack, double *x) {
   pack->value_scale = pack->value_scale_f32 = 1;
   if (pack->is_double && !pack->condition) return;
   double largest = largest_value(pack, x);
   if (pack->condition && largest > 0) {
     int exponent = -ilogb(largest);
-    pack->value_scale_f32 = ldexp(1, exponent < 1000 ? exponent : 1000);
+    exponent = exponent < -1000 ? -1000 : exponent;
+    pack->value_scale_f32 = ldexp(1, exponent < 900 ? exponent : 900);
   }
   if (!pack->is_double && largest > 0x1p64) pack->value_scale = ldexp(1, 64 - ilogb(largest));
 }

@@ -66,7 +66,7 @@ typedef struct {
   int has_nonfinite;  /* somewhere in q, k, v or bias */
 
   /* With condition (double only): the same in float. */
-  float *keys_f32, *values_f32; /* |k|; |v| value_scale_f32, so that they are at most 2 */
+  float *keys_f32, *values_f32; /* |k|; |v| value_scale_f32, so that they are at most 2^24 */
   float *spreads_f32;           /* |v value_scale_f32 - center| */
   double *center;               /* [dv]: about the mean of the v value_scale_f32 */
   int64_t dv_pad_f32;
@@ -118,7 +118,7 @@ typedef struct {
   float *query;           /* [PASS_ROWS / TILE_ROWS][d][TILE_ROWS]: |scale q| */
   float *weight, *size;   /* [PASS_ROWS][PASS_STRIDE]: w; t, then w t */
   float *chain, *a, *e;   /* [PASS_ROWS][dv_pad_f32]: unnormalised, times value_scale_f32 */
-  double c[PASS_ROWS];    /* sum w t over the keys */
+  float c[PASS_ROWS];     /* sum w t over the keys */
   double sink[PASS_ROWS]; /* w t of the sink, whose value is 0: not in e */
   void *memory;
 } softmax_condition;

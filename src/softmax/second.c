@@ -80,7 +80,7 @@ void softmax_sensitivity(double *s_lo, double *s_hi, const double *x, const doub
   double relative = 2 * terms.rho + terms.size_error + (3 * terms.keys + 16) * 0x1p-53;
   double tiny = ((double)pack->slice.d + 2) * 0x1p-1000 *
                 (1 + fabs(pack->scale) * terms.query_norm + terms.key_norm) *
-                fabs(pack->inverse_temperature);
+                (1 + fabs(pack->inverse_temperature));
   if (!terms.usable || !(relative <= 0x1p-4) || !softmax_second_open(&second, pack)) return;
   relative *= 1 + 0x1p-3;
   softmax_second_weights(&second, pack, &terms, row);
