@@ -158,7 +158,7 @@ Section Double.
 (* The product with all of a bias, a linear bias and an inverse temperature, i exact and ih in double *)
 Variables (d : nat) (q k : nat -> R) (c ch qn kn b step i ih : R) (t : tree).
 Hypothesis scale : Rabs (ch - c) <= 3 * u64 * Rabs c.
-Hypothesis inverse : Rabs (ih - i) <= u64 * Rabs ih /\ Rabs ih <= pow2 800.
+Hypothesis inverse : Rabs (ih - i) <= u64 * Rabs ih.
 Hypothesis q_norm : forall j, (j < d)%nat -> Rabs c * Rabs (q j) <= qn.
 Hypothesis k_norm : forall j, (j < d)%nat -> Rabs (k j) <= kn.
 Hypothesis chain : sums_up t d (fun j => Rabs (rnd64 (q j * ch))) (fun j => Rabs (k j)).
@@ -205,11 +205,11 @@ intros [P [K [E H]]] [P' [_ [E' H']]]. repeat split; try lra.
 replace (y + y' - (x + x')) with ((y - x) + (y' - x')) by ring. eapply Rle_trans; [apply Rabs_triang|]. lra.
 Qed.
 
-Lemma near_inverse y x m e : near y x m e -> 0 <= (m + 2) * u64 <= / 100 -> near (y * Rabs ih) (x * Rabs i) (m + 2) (e * pow2 800).
+Lemma near_inverse y x m e : near y x m e -> 0 <= (m + 2) * u64 <= / 100 -> near (y * Rabs ih) (x * Rabs i) (m + 2) (e * Rabs ih).
 Proof.
-intros [P [K [E H]]] K2. destruct inverse as [I1 I2].
+intros [P [K [E H]]] K2. assert (I1 := inverse).
 assert (U : 0 <= u64 <= / 1000000) by (split; [apply bpow_ge_0|simpl; lra]). pose proof (exp_k m K) as EK.
-pose proof (Rabs_pos ih) as Pih. pose proof (Rabs_pos i) as Pi. assert (P800 : 0 <= pow2 800) by apply bpow_ge_0.
+pose proof (Rabs_pos ih) as Pih. pose proof (Rabs_pos i) as Pi.
 repeat split; try lra; try (apply Rmult_le_pos; lra).
 assert (J : Rabs (Rabs ih - Rabs i) <= u64 * Rabs ih) by (eapply Rle_trans; [apply Rabs_triang_inv2|exact I1]).
 apply Rabs_le_inv in J.
@@ -225,9 +225,9 @@ assert (J3 : Rabs (Rabs ih - Rabs i) <= 2 * u64 * Rabs i).
 replace (y * Rabs ih - x * Rabs i) with ((y - x) * Rabs ih + x * (Rabs ih - Rabs i)) by ring.
 eapply Rle_trans; [apply Rabs_triang|]. rewrite !Rabs_mult, (Rabs_pos_eq x P), (Rabs_pos_eq (Rabs ih)) by exact Pih.
 set (G := exp (m * u64)) in *.
-assert (A1 : Rabs (y - x) * Rabs ih <= ((G - 1) * x) * (Rabs i * (1 + 2 * u64)) + e * pow2 800).
+assert (A1 : Rabs (y - x) * Rabs ih <= ((G - 1) * x) * (Rabs i * (1 + 2 * u64)) + e * Rabs ih).
 { apply Rle_trans with (((G - 1) * x + e) * Rabs ih); [apply Rmult_le_compat_r; assumption|].
-  rewrite Rmult_plus_distr_r. apply Rplus_le_compat; apply Rmult_le_compat_l; try assumption. apply Rmult_le_pos; lra. }
+  rewrite Rmult_plus_distr_r. apply Rplus_le_compat_r. apply Rmult_le_compat_l; try assumption. apply Rmult_le_pos; lra. }
 assert (A2 : x * Rabs (Rabs ih - Rabs i) <= x * (2 * u64 * Rabs i)) by (apply Rmult_le_compat_l; assumption).
 assert (G' : G * (1 + 2 * u64) <= exp ((m + 2) * u64)).
 { rewrite Rmult_plus_distr_r, exp_plus. fold G. apply Rmult_le_compat_l; [lra|apply exp_above]. }
@@ -239,8 +239,8 @@ Qed.
 Theorem double_size :
   let all := rnd64 (rnd64 (fl rnd64 rnd64 t + Rabs b) + Rabs (rnd64 step)) in
   let size' := rnd64 (all * Rabs ih) in
-  let close y := 0 <= y /\ Rabs (y - size) <= (exp (INR (d + 11) * u64) - 1) * size + INR (d + 1) * pow2 (-200) * (1 + qn + kn) in
-  close size' /\ (i = 1 -> close all).
+  let close y := 0 <= y /\ Rabs (y - size) <= (exp (INR (d + 11) * u64) - 1) * size + INR (d + 1) * (64 * eta * (1 + Rabs ih)) * (1 + qn + kn) in
+  close size' /\ (i = 1 -> close all) /\ (i = 1 -> b = 0 -> step = 0 -> close (fl rnd64 rnd64 t)).
 Proof.
 intros all size' close. assert (U : 0 <= u64 <= / 1000000) by (split; [apply bpow_ge_0|simpl; lra]).
 assert (N : 0 <= eta) by apply bpow_ge_0. assert (N1 : eta <= / 1000000).
@@ -305,17 +305,15 @@ set (e1 := 2 * (2 * (e0 + 0) + eta + eta) + eta) in *.
 assert (E1 : e1 <= INR (d + 1) * (30 * eta) * (1 + qn + kn)).
 { unfold e1, e0. rewrite D. simpl (INR 1). lra. }
 assert (Pe1 : 0 <= e1) by (unfold e1; lra).
-assert (B800 : 1 <= pow2 800) by (apply (bpow_le radix2 0); lia).
 assert (PD : 1 <= INR (d + 1) * (1 + qn + kn)).
 { rewrite D. simpl (INR 1). assert (0 <= INR d * (qn + kn)) by (apply Rmult_le_pos; lra). lra. }
-assert (E2 : 2 * (e1 * pow2 800) + eta <= INR (d + 1) * pow2 (-200) * (1 + qn + kn)).
-{ assert (S : 64 * (eta * pow2 800) <= pow2 (-200)).
-  { change 64 with (pow2 6). rewrite <- !bpow_plus. apply bpow_le. lia. }
-  assert (T : eta <= INR (d + 1) * (1 + qn + kn) * (eta * pow2 800)).
-  { replace eta with (1 * (eta * 1)) at 1 by ring. apply Rmult_le_compat; try lra.
-    apply Rmult_le_compat_l; lra. }
-  apply (Rmult_le_compat_r (pow2 800)) in E1; [|lra].
-  apply (Rmult_le_compat_l (INR (d + 1) * (1 + qn + kn))) in S; [|lra]. lra. }
+pose proof (Rabs_pos ih) as Pih. pose proof (pos_INR (d + 1)) as Pd1.
+assert (E3 : eta * 1 <= eta * (INR (d + 1) * (1 + qn + kn))) by (apply Rmult_le_compat_l; lra).
+assert (E2 : 2 * (e1 * Rabs ih) + eta <= INR (d + 1) * (64 * eta * (1 + Rabs ih)) * (1 + qn + kn)).
+{ apply (Rmult_le_compat_r (Rabs ih)) in E1; [|exact Pih].
+  assert (0 <= INR (d + 1) * (1 + qn + kn) * (eta * Rabs ih)) by (repeat apply Rmult_le_pos; lra). lra. }
+assert (E4 : e1 <= INR (d + 1) * (64 * eta * (1 + Rabs ih)) * (1 + qn + kn)).
+{ assert (0 <= INR (d + 1) * (1 + qn + kn) * (eta * Rabs ih)) by (repeat apply Rmult_le_pos; lra). lra. }
 assert (K : forall kk, kk <= INR (d + 11) -> exp (kk * u64) <= exp (INR (d + 11) * u64)).
 { intros kk Hk. apply exp_le, Rmult_le_compat_r; lra. }
 assert (Sz : (P + Rabs b + Rabs step) * Rabs i = size) by (unfold size; rewrite EP; reflexivity).
@@ -323,10 +321,15 @@ rewrite Sz in B5. destruct B5 as [S0 [_ [_ S5]]]. destruct B4 as [_ [_ [_ S4]]].
 split; [split; [apply rnd64_pos, Rmult_le_pos; [exact Pall|apply Rabs_pos]|]|].
 - apply Rle_trans with (1 := S5). apply Rplus_le_compat; [|exact E2]. apply Rmult_le_compat_r; [exact S0|].
   assert (L := K (INR d + 51/10 + 1 + 1 + 2 + 1) ltac:(rewrite D; simpl (INR 11); lra)). lra.
-- intros Ei. split; [exact Pall|]. rewrite <- Sz, Ei, Rabs_R1, Rmult_1_r. apply Rle_trans with (1 := S4).
+- split; intros Ei.
+  2: { intros Eb Es. split; [exact Pt|]. destruct H0 as [_ [_ [_ H0]]]. rewrite <- Sz, Eb, Es, Ei, Rabs_R0, Rabs_R1, Rmult_1_r, !Rplus_0_r.
+    apply Rle_trans with (1 := H0). apply Rplus_le_compat.
+    - apply Rmult_le_compat_r; [exact PP|]. assert (L := K (INR d + 51/10) ltac:(rewrite D; simpl (INR 11); lra)). lra.
+    - eapply Rle_trans; [|exact E4]. unfold e1. lra. }
+  split; [exact Pall|]. rewrite <- Sz, Ei, Rabs_R1, Rmult_1_r. apply Rle_trans with (1 := S4).
   apply Rplus_le_compat.
   + apply Rmult_le_compat_r; [pose proof (Rabs_pos b); pose proof (Rabs_pos step); lra|].
     assert (L := K (INR d + 51/10 + 1 + 1) ltac:(rewrite D; simpl (INR 11); lra)). lra.
-  + assert (e1 * 1 <= e1 * pow2 800) by (apply Rmult_le_compat_l; lra). lra.
+  + exact E4.
 Qed.
 End Double.
