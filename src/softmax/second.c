@@ -62,9 +62,10 @@ void softmax_second_weights(softmax_second *second, const softmax_pack *pack,
 
 /* S^_c = sum p t |v_c - x^_c|: weights are off by 2 rho + (N + 4) u relative, t by size_error, the
  * sums by 2 N u, |v - x| by the radius; keys with weights below e^-68 by N 2^-95 max t max|v - x|.
- * The relative part is of the exact S; up to 2^-4, (1 + 2^-3) of it of the computed S is enough,
+ * The relative part is of the exact S; up to 2^-10, (1 + 2^-2) of it of the computed S is enough,
  * beyond that nothing is known. What underflows is off by half a subnormal: d + 2 times in a t,
- * before the scale of the other factor and the temperature, and once a key in the sum. */
+ * before the scale of the other factor and the temperature, and once a key in the sum. (theorem
+ * second_pass) */
 void softmax_sensitivity(double *s_lo, double *s_hi, const double *x, const double *radius,
                          const void *work, int64_t row) {
   const softmax_pack *pack = work;
@@ -77,12 +78,13 @@ void softmax_sensitivity(double *s_lo, double *s_hi, const double *x, const doub
     s_lo[c] = 0;
     s_hi[c] = INFINITY;
   }
-  double relative = 2 * terms.rho + terms.size_error + (3 * terms.keys + 16) * 0x1p-53;
+  double relative = 2 * terms.rho + terms.size_error + (3 * terms.keys + 100) * 0x1p-53;
   double tiny = ((double)pack->slice.d + 2) * 0x1p-1000 *
                 (1 + fabs(pack->scale) * terms.query_norm + terms.key_norm) *
                 (1 + fabs(pack->inverse_temperature));
-  if (!terms.usable || !(relative <= 0x1p-4) || !softmax_second_open(&second, pack)) return;
-  relative *= 1 + 0x1p-3;
+  int certain = terms.usable && relative <= 0x1p-10 && terms.keys <= 0x1p29;
+  if (!certain || !softmax_second_open(&second, pack)) return;
+  relative *= 1 + 0x1p-2;
   softmax_second_weights(&second, pack, &terms, row);
   for (int64_t j = terms.lo; j < terms.hi; j++) {
     second.h[j] = 0;
@@ -93,7 +95,7 @@ void softmax_sensitivity(double *s_lo, double *s_hi, const double *x, const doub
   double sink = second.sink_weight * second.sink_size; /* the sink, whose value is 0 */
   for (int64_t c = 0; c < pack->slice.dv && second.sum > 0; c++) {
     double s = second.spread[c] + sink * fabs(x[c]);
-    double far = softmax_largest_value(pack, &terms, c) + fabs(x[c]);
+    double far = softmax_largest_value(pack, &terms, c) + fabs(x[c]) + radius[c] + 0x1p-960;
     double off = relative * s + radius[c] * (c_total + sink) * (1 + relative) +
                  terms.keys * 0x1p-95 * terms.reach * far + tiny * far +
                  (terms.keys + 2) * 0x1p-1000;
