@@ -131,3 +131,139 @@ assert (0 <= exp tau * B) by (apply Rmult_le_pos; [left; apply exp_pos|exact P0]
 apply (Rmult_le_compat_l (exp tau * B)) in H; [|assumption]. lra.
 Qed.
 End Backward.
+
+Lemma sum_continuous n (f : nat -> R -> R) : (forall j, (j < n)%nat -> continuity (f j)) -> continuity (fun z => sum n (fun j => f j z)).
+Proof.
+induction n as [|m IH]; intros H; simpl.
+- apply continuity_const. intros a b. reflexivity.
+- apply (continuity_plus (fun z => sum m (fun j => f j z)) (f m)); [apply IH; intros; apply H; lia|apply H; lia].
+Qed.
+
+(* What changes of scores and values attain. *)
+Section Attained.
+Variables (n : nat) (s t v theta delta : nat -> R) (eps_s eps_v got : R).
+Hypothesis some : (0 < n)%nat.
+Hypothesis eps_s_pos : 0 <= eps_s.
+Hypothesis eps_v_pos : 0 <= eps_v.
+(* a change of every score by theta and of every value by delta |v| *)
+Hypothesis scores : forall j, (j < n)%nat -> Rabs (theta j) <= eps_s * t j.
+Hypothesis values : forall j, (j < n)%nat -> Rabs (delta j) <= eps_v.
+
+(* a part z of that change *)
+Definition changed z := mean n (fun j => exp (s j + z * theta j)) (fun j => v j + z * (delta j * Rabs (v j))).
+
+Lemma weight_continuous j : continuity (fun z => exp (s j + z * theta j)).
+Proof.
+apply (continuity_comp (fun z => s j + z * theta j) exp); [|apply derivable_continuous, derivable_exp].
+apply (continuity_plus (fun _ => s j) (fun z => z * theta j)); [apply continuity_const; intros a b; reflexivity|].
+apply (continuity_mult (fun z => z) (fun _ => theta j)); [apply derivable_continuous, derivable_id|apply continuity_const; intros a b; reflexivity].
+Qed.
+
+Lemma changed_continuous : continuity changed.
+Proof.
+unfold changed, mean.
+apply (continuity_div (fun z => sum n (fun j => exp (s j + z * theta j) * (v j + z * (delta j * Rabs (v j)))))
+  (fun z => sum n (fun j => exp (s j + z * theta j)))).
+- apply (sum_continuous n (fun j z => exp (s j + z * theta j) * (v j + z * (delta j * Rabs (v j))))). intros j _.
+  apply (continuity_mult (fun z => exp (s j + z * theta j)) (fun z => v j + z * (delta j * Rabs (v j)))); [apply weight_continuous|].
+  apply (continuity_plus (fun _ => v j) (fun z => z * (delta j * Rabs (v j)))); [apply continuity_const; intros a b; reflexivity|].
+  apply (continuity_mult (fun z => z) (fun _ => delta j * Rabs (v j))); [apply derivable_continuous, derivable_id|apply continuity_const; intros a b; reflexivity].
+- apply (sum_continuous n (fun j z => exp (s j + z * theta j))). intros j _. apply weight_continuous.
+- intros z. apply Rgt_not_eq, sum_all_pos; [exact some|intros; apply exp_pos].
+Qed.
+
+(** theorem: backward_attained — where a change of scores by at most eps_s t and of values by at most eps_v |v| attains or passes an output, a part of it gives that very output, which is the mean of scores and values moved by no more: the backward error is at most that size. used by: src/softmax/perturb.c, src/softmax/side.c *)
+Theorem backward_attained : changed 0 <= got <= changed 1 \/ changed 1 <= got <= changed 0 ->
+  exists s' v', (forall j, (j < n)%nat -> Rabs (s' j - s j) <= eps_s * t j /\ Rabs (v' j - v j) <= eps_v * Rabs (v j)) /\
+    mean n (fun j => exp (s' j)) v' = got.
+Proof.
+intros H. assert (Z : exists z, 0 <= z <= 1 /\ changed z = got).
+{ destruct H as [H|H].
+  - destruct (IVT_cor (fun z => changed z - got) 0 1) as [z [Hz E]]; [|lra| |exists z; split; [exact Hz|lra]].
+    + apply (continuity_minus changed (fun _ => got)); [exact changed_continuous|apply continuity_const; intros a b; reflexivity].
+    + assert (0 <= (got - changed 0) * (changed 1 - got)) by (apply Rmult_le_pos; lra). lra.
+  - destruct (IVT_cor (fun z => changed z - got) 0 1) as [z [Hz E]]; [|lra| |exists z; split; [exact Hz|lra]].
+    + apply (continuity_minus changed (fun _ => got)); [exact changed_continuous|apply continuity_const; intros a b; reflexivity].
+    + assert (0 <= (changed 0 - got) * (got - changed 1)) by (apply Rmult_le_pos; lra). lra. }
+destruct Z as [z [Hz E]]. exists (fun j => s j + z * theta j), (fun j => v j + z * (delta j * Rabs (v j))). split; [|exact E].
+intros j Hj. split.
+- replace (s j + z * theta j - s j) with (z * theta j) by ring. rewrite Rabs_mult, (Rabs_pos_eq z) by lra.
+  pose proof (scores j Hj). pose proof (Rabs_pos (theta j)). apply Rle_trans with (1 * Rabs (theta j)); [apply Rmult_le_compat_r; lra|lra].
+- replace (v j + z * (delta j * Rabs (v j)) - v j) with (z * (delta j * Rabs (v j))) by ring.
+  rewrite !Rabs_mult, Rabs_Rabsolu, (Rabs_pos_eq z) by lra. pose proof (values j Hj). pose proof (Rabs_pos (delta j)). pose proof (Rabs_pos (v j)).
+  apply Rle_trans with (1 * (Rabs (delta j) * Rabs (v j))); [apply Rmult_le_compat_r; [apply Rmult_le_pos; assumption|lra]|].
+  rewrite Rmult_1_l. apply Rmult_le_compat_r; assumption.
+Qed.
+End Attained.
+
+(* The change that perturb.c takes: every score by eps_s t with the sign of (v - x) towards, every value by
+   eps_v |v| towards. *)
+Section Explicit.
+Variables (n : nat) (s t v : nat -> R) (eps_s eps_v towards got : R).
+Hypothesis some : (0 < n)%nat.
+Hypothesis t_pos : forall j, (j < n)%nat -> 0 <= t j.
+Hypothesis eps_s_pos : 0 <= eps_s.
+Hypothesis eps_v_pos : 0 <= eps_v.
+Hypothesis side : towards = 1 \/ towards = -1.
+
+Let w j := exp (s j).
+Let W := sum n w.
+Let p j := w j / W.
+Let x := mean n w v.
+Definition lean j := if Rlt_dec 0 (towards * (v j - x)) then eps_s * t j else - (eps_s * t j).
+
+(* add_key, reach_out of kind REACH_ATTAINED *)
+Definition attained_reach :=
+  sum n (fun j => p j * (eps_v * Rabs (v j) * exp (lean j) + towards * ((exp (lean j) - 1) * (v j - x)))) /
+  sum n (fun j => p j * exp (lean j)).
+
+Lemma attained_value : changed n s v lean (fun _ => towards * eps_v) 1 = x + towards * attained_reach.
+Proof.
+assert (PW : 0 < W) by (apply sum_all_pos; [exact some|intros; apply exp_pos]).
+assert (Pp : forall j, 0 < p j) by (intros j; apply Rdiv_lt_0_compat; [apply exp_pos|exact PW]).
+assert (PD : 0 < sum n (fun j => p j * exp (lean j))).
+{ apply sum_all_pos; [exact some|]. intros j _. apply Rmult_lt_0_compat; [apply Pp|apply exp_pos]. }
+assert (T2 : towards * towards = 1) by (destruct side as [-> | ->]; ring).
+assert (X : sum n (fun j => p j * (v j - x)) = 0).
+{ rewrite (sum_ext n (fun j => p j * (v j - x)) (fun j => (w j * v j - x * w j) * / W)) by (intros; unfold p, Rdiv; ring).
+  rewrite sum_scal_r, sum_minus, sum_scal. fold W. unfold x, mean. fold W. field. lra. }
+assert (E : changed n s v lean (fun _ => towards * eps_v) 1 =
+  sum n (fun j => p j * exp (lean j) * (v j + towards * eps_v * Rabs (v j))) / sum n (fun j => p j * exp (lean j))).
+{ unfold changed, mean.
+  rewrite (sum_ext n (fun j => exp (s j + 1 * lean j) * (v j + 1 * (towards * eps_v * Rabs (v j))))
+    (fun j => W * (p j * exp (lean j) * (v j + towards * eps_v * Rabs (v j))))).
+  - rewrite (sum_ext n (fun j => exp (s j + 1 * lean j)) (fun j => W * (p j * exp (lean j)))).
+    + rewrite !sum_scal. field. split; lra.
+    + intros j _. rewrite Rmult_1_l, exp_plus. unfold p, w. field. lra.
+  - intros j _. rewrite !Rmult_1_l, exp_plus. unfold p, w. field. lra. }
+rewrite E. unfold attained_reach. set (D := sum n (fun j => p j * exp (lean j))) in *.
+assert (N : sum n (fun j => p j * exp (lean j) * (v j + towards * eps_v * Rabs (v j))) = x * D +
+  towards * sum n (fun j => p j * (eps_v * Rabs (v j) * exp (lean j) + towards * ((exp (lean j) - 1) * (v j - x))))).
+{ unfold D. rewrite <- !sum_scal, <- sum_plus.
+  rewrite (sum_ext n (fun j => p j * exp (lean j) * (v j + towards * eps_v * Rabs (v j)))
+    (fun j => (x * (p j * exp (lean j)) + towards * (p j * (eps_v * Rabs (v j) * exp (lean j) + towards * ((exp (lean j) - 1) * (v j - x))))) +
+      p j * (v j - x))).
+  - rewrite sum_plus, X. ring.
+  - intros j _. replace (towards * (p j * (eps_v * Rabs (v j) * exp (lean j) + towards * ((exp (lean j) - 1) * (v j - x)))))
+      with (towards * p j * eps_v * Rabs (v j) * exp (lean j) + towards * towards * (p j * ((exp (lean j) - 1) * (v j - x)))) by ring.
+    rewrite T2. ring. }
+rewrite N. field. lra.
+Qed.
+
+(** theorem: explicit_attained — the explicit change that moves every score by eps_s t, its value towards the output or away, and every value by eps_v |v| towards it, moves the output by attained_reach, and every output between is given by a smaller one: where |got - x| is at most that, the backward error is at most its size. used by: src/softmax/perturb.c, src/softmax/side.c *)
+Theorem explicit_attained : 0 <= towards * (got - x) <= attained_reach ->
+  exists s' v', (forall j, (j < n)%nat -> Rabs (s' j - s j) <= eps_s * t j /\ Rabs (v' j - v j) <= eps_v * Rabs (v j)) /\
+    mean n (fun j => exp (s' j)) v' = got.
+Proof.
+intros H. apply (backward_attained n s t v lean (fun _ => towards * eps_v) eps_s eps_v got some).
+- intros j Hj. assert (P : 0 <= eps_s * t j) by (apply Rmult_le_pos; [exact eps_s_pos|apply t_pos, Hj]).
+  unfold lean. destruct Rlt_dec; [rewrite Rabs_pos_eq by exact P|rewrite Rabs_Ropp, Rabs_pos_eq by exact P]; lra.
+- intros j _. rewrite Rabs_mult, (Rabs_pos_eq eps_v) by exact eps_v_pos.
+  assert (Rabs towards = 1) by (destruct side as [-> | ->]; [apply Rabs_R1|rewrite Rabs_left by lra; ring]). rewrite H0. lra.
+- assert (E0 : changed n s v lean (fun _ => towards * eps_v) 0 = x).
+  { unfold changed, x, mean. rewrite (sum_ext n (fun j => exp (s j + 0 * lean j)) w) by (intros; unfold w; f_equal; ring).
+    rewrite (sum_ext n (fun j => exp (s j + 0 * lean j) * (v j + 0 * (towards * eps_v * Rabs (v j)))) (fun j => w j * v j)); [reflexivity|].
+    intros j _. rewrite !Rmult_0_l, !Rplus_0_r. reflexivity. }
+  rewrite E0, attained_value. destruct side as [E | E]; rewrite E in *; [left|right]; lra.
+Qed.
+End Explicit.

@@ -5,7 +5,7 @@
    their roundings. *)
 From Coq Require Import Reals Lra Lia Psatz ZArith List.
 From Flocq Require Import Core Mult_error.
-From Attest Require Import problem.row enclosure.summation softmax.quotient softmax.radius softmax.weight softmax.tier
+From Attest Require Import problem.row enclosure.summation softmax.pass_constants softmax.quotient softmax.radius softmax.weight softmax.tier
   softmax.condition softmax.measured softmax.float_pass softmax.size softmax.terms.
 Import ListNotations.
 Open Scope R_scope.
@@ -46,6 +46,10 @@ destruct (Rle_lt_dec (pow2 (-1022)) (Rabs (x * pow2 k))) as [L|L].
   change (/ 2) with (pow2 (-1)). rewrite <- bpow_plus. reflexivity.
 Qed.
 
+(* What bF below counts: a chain, the chains of a block; the lanes of c and their tree are fewer. *)
+Lemma chains_counted : (PASS_CHAIN + PASS_KEYS / PASS_CHAIN = 40)%nat /\ (PASS_KEYS / PASS_LANES + 4 <= 40)%nat.
+Proof. vm_compute. split; [reflexivity|lia]. Qed.
+
 (* ---- a quotient as C bounds it ---- *)
 
 Definition upper_c (q kq tail : R) : R := rnd64 (rnd64 (q * rnd64 (1 + kq)) + tail).
@@ -84,7 +88,7 @@ Hypothesis tail_enough : 0 <= t /\ t * (1 + / 1000) + 8 * eta <= tail.
 Hypothesis X_pos : 0 <= X.
 Hypothesis inside : q0 * (1 - k) - t <= X <= q0 * (1 + k) + t.
 
-Lemma enclosed_up : X + u32 * q0 <= upper_c q kq tail.
+Lemma enclosed_up : X + u32 * q0 + tail * / 4000 <= upper_c q kq tail /\ upper_c q kq tail <= 8 * q0 + 2 * tail + 16 * eta.
 Proof.
 assert (U := u64_small). assert (V := u32_small). assert (N : 0 <= eta) by apply bpow_ge_0.
 destruct q_near as [Pq Q]. apply Rabs_le_inv in Q. destruct kq_enough as [K0 K1]. destruct tail_enough as [T0 T1].
@@ -117,7 +121,7 @@ assert (G3 : u64 * (p + tail) <= 4 * (u64 * q0) + eta + / 2000 * tail).
   assert (u64 * eta <= / 100 * eta) by (apply Rmult_le_compat_r; lra).
   assert (u64 * tail <= / 2000 * tail) by (apply Rmult_le_compat_r; lra). lra. }
 assert (H9 : q0 * (k + 2 * u32) <= q0 * kq) by (apply Rmult_le_compat_l; lra).
-lra.
+split; lra.
 Qed.
 
 Lemma enclosed_down : lower_c q kq tail <= X.
@@ -592,8 +596,8 @@ assert (QN := quotient_near Nf unit (sc * D) Pf U1 U2). fold a_c q0 in QN.
 assert (PTi : 0 <= 3 * T * isc) by (apply Rmult_le_pos; lra).
 split.
 - apply (enclosed_down A q0 a_c K9 (3 * T * isc)); try assumption; lra.
-- assert (H := enclosed_up A q0 a_c K9 (3 * T * isc) kq a_tail Pq QN ltac:(lra) ltac:(lra) In).
-  assert (0 <= u32 * q0) by (apply Rmult_le_pos; lra). lra.
+- destruct (enclosed_up A q0 a_c K9 (3 * T * isc) kq a_tail Pq QN ltac:(lra) ltac:(lra) In) as [H _].
+  assert (0 <= u32 * q0) by (apply Rmult_le_pos; lra). assert (0 <= a_tail) by (assert (0 <= eta) by apply bpow_ge_0; lra). lra.
 Qed.
 (* ---- C and S: weights times sizes ---- *)
 
@@ -685,7 +689,7 @@ Definition c_off : R := rnd64 (keys * rnd64 (rnd64 (pow2 (-92) * T) +
 Lemma T_pos : 0 <= T.
 Proof. destruct first as [j [Hj _]]. pose proof (t_range j Hj). lra. Qed.
 
-Lemma c_off_enough : (1 + / 1000) * (3 * (INR n * (2 * tau) + keys * pow2 (-146))) + 4 * pow2 (-97) * T + pow2 (-127) <= c_off.
+Lemma c_off_enough : (1 + / 1000) * (3 * (INR n * (2 * tau) + keys * pow2 (-146))) + 8 * pow2 (-97) * T + pow2 (-127) <= c_off * (999/1000).
 Proof.
 assert (PT := T_pos). destruct norms_pos as [Pq Pk]. pose proof n_pos as Pn. assert (N : 0 < eta) by apply bpow_gt_0. pose proof (pos_INR d) as Pd.
 assert (L1 := low_one (pow2 (-92) * T) ltac:(apply Rmult_le_pos; [apply bpow_ge_0|exact PT])).
@@ -716,7 +720,7 @@ assert (L5 := low_rnd _ _ _ _ 1 B3 ltac:(lra)).
 assert (L6 := low_sum _ _ _ _ _ _ _ _ 2 L1 L5 ltac:(lra) ltac:(lra)).
 assert (L7 := low_end _ _ _ _ (low_prod keys keys _ _ _ _ 3 L6 ltac:(lra) ltac:(lra))).
 fold x2 x4 in L7. change (rnd64 (keys * rnd64 (rnd64 (pow2 (-92) * T) + rnd64 (x2 * x4)))) with c_off in L7.
-clear L1 L3 L5 L6 B3. eapply Rle_trans; [|exact L7].
+clear L1 L3 L5 L6 B3. apply (Rmult_le_compat_r (999/1000)) in L7; [|lra]. eapply Rle_trans; [|exact L7].
 assert (E92 : pow2 (-92) = 32 * pow2 (-97)) by (change 32 with (pow2 5); rewrite <- bpow_plus; reflexivity).
 assert (E27 : pow2 (-124) = 8 * pow2 (-127)) by (change 8 with (pow2 3); rewrite <- bpow_plus; reflexivity).
 assert (E31 : pow2 15 * pow2 (-146) = / 128 * pow2 (-124)) by (change (/ 128) with (pow2 (-7)); rewrite <- !bpow_plus; reflexivity).
@@ -742,7 +746,7 @@ assert (K126 : 1 * pow2 (-124) <= keys * pow2 (-124)) by (apply Rmult_le_compat_
 assert (Ke : eta <= / 1000 * pow2 (-124)).
 { apply Rle_trans with (pow2 (-10 + -124)); [apply bpow_le; lia|]. rewrite bpow_plus. apply Rmult_le_compat_r; [lra|simpl; lra]. }
 assert (Kek : eta * keys <= keys * (/ 1000 * pow2 (-124))) by (rewrite Rmult_comm; apply Rmult_le_compat_l; lra).
-rewrite E92. replace (32 * pow2 (-97) * T) with (32 * (pow2 (-97) * T)) by ring. replace (4 * pow2 (-97) * T) with (4 * (pow2 (-97) * T)) by ring.
+rewrite E92. replace (32 * pow2 (-97) * T) with (32 * (pow2 (-97) * T)) by ring. replace (8 * pow2 (-97) * T) with (8 * (pow2 (-97) * T)) by ring.
 set (XX := pow2 (-97) * T) in *. clearbody XX Y. clear L7 TAU ET.
 change (pow2 (-46)) with (/ 70368744177664). lra.
 Qed.
@@ -782,12 +786,13 @@ destruct K9_range as [K0 K1]. assert (CO := c_off_enough). assert (PT := T_pos).
 assert (Pf : 0 <= fl rnd32 rnd32 cf) by (apply nonneg_fl; [exact rnd32_pos|exact c_positive]).
 assert (QN := quotient_near (fl rnd32 rnd32 cf) D D Pf ltac:(lra)
   ltac:(replace (D - D) with 0 by ring; rewrite Rabs_R0; repeat apply Rmult_le_pos; try lra; apply bpow_ge_0)). fold c_c in QN.
+assert (Pco : 0 <= c_off) by (apply rnd64_pos, Rmult_le_pos; [pose proof n_pos; lra|apply rnd64_pos, Rplus_le_le_0_compat; apply rnd64_pos, Rmult_le_pos; try (apply bpow_ge_0); try exact PT; try (apply rnd64_pos, Rmult_le_pos; [pose proof (pos_INR d); lra|apply bpow_ge_0]); destruct norms_pos; apply rnd64_pos, Rplus_le_le_0_compat; [apply rnd64_pos; lra|assumption]]).
 assert (T97 : 0 <= 4 * pow2 (-97) * T) by (repeat apply Rmult_le_pos; try lra; apply bpow_ge_0).
 assert (T8 : 8 * eta <= pow2 (-127)) by (change 8 with (pow2 3); rewrite <- bpow_plus; apply bpow_le; lia).
 set (tl := 3 * (INR n * (2 * tau) + keys * pow2 (-146))) in *.
 split.
 - apply (enclosed_down C (fl rnd32 rnd32 cf / D) c_c K9 tl); try assumption; lra.
-- assert (H := enclosed_up C (fl rnd32 rnd32 cf / D) c_c K9 tl kq c_off Pq QN ltac:(lra) ltac:(lra) Q).
+- destruct (enclosed_up C (fl rnd32 rnd32 cf / D) c_c K9 tl kq c_off Pq QN ltac:(lra) ltac:(lra) Q) as [H _].
   assert (0 <= u32 * (fl rnd32 rnd32 cf / D)) by (apply Rmult_le_pos; lra). unfold c_hi. lra.
 Qed.
 (* ---- the sink ---- *)
@@ -1278,4 +1283,110 @@ Qed.
 (* enclose_lse: the sensitivity of the log-sum-exp *)
 Definition lse_hi : R := rnd64 (c_hi + rnd64 (sk * rnd64 (1 + kq))).
 Definition lse_lo : R := rnd64 (rnd64 (rnd64 (c_c + sk) * rnd64 (1 - kq)) - c_off).
+
+(** theorem: condition_lse — the sensitivity sum p t of the log-sum-exp, the sink's share included, lies between the bounds of enclose_lse. used by: src/softmax/enclose.c *)
+Theorem condition_lse : lse_lo <= C + sigma <= lse_hi.
+Proof.
+assert (V' := u32_small). assert (U := u64_small). destruct c_quotient as [PC [Pq [P3 Q]]]. assert (DR := D_range). assert (PW := W_pos).
+destruct K9_range as [K0 K1]. assert (CO := c_off_enough). assert (PT := T_pos). destruct sink_close as [Psg [Psk SK]]. assert (N : 0 < eta) by apply bpow_gt_0.
+assert (Pf : 0 <= fl rnd32 rnd32 cf) by (apply nonneg_fl; [exact rnd32_pos|exact c_positive]).
+assert (QN := quotient_near (fl rnd32 rnd32 cf) D D Pf ltac:(lra)
+  ltac:(replace (D - D) with 0 by ring; rewrite Rabs_R0; repeat apply Rmult_le_pos; try lra; apply bpow_ge_0)). fold c_c in QN.
+assert (P97 : 0 <= pow2 (-97) * T) by (apply Rmult_le_pos; [apply bpow_ge_0|exact PT]).
+assert (T8 : 1024 * eta <= pow2 (-128)) by (change 1024 with (pow2 10); rewrite <- bpow_plus; apply bpow_le; lia).
+assert (E27 : pow2 (-127) = 2 * pow2 (-128)) by (change 2 with (pow2 1); rewrite <- bpow_plus; reflexivity).
+assert (E50 : pow2 (-1050) <= / 100 * pow2 (-128)).
+{ apply Rle_trans with (pow2 (-10 + -128)); [apply bpow_le; lia|]. rewrite bpow_plus. apply Rmult_le_compat_r; [apply bpow_ge_0|simpl; lra]. }
+set (tl := 3 * (INR n * (2 * tau) + keys * pow2 (-146))) in *. set (q0 := fl rnd32 rnd32 cf / D) in *.
+set (ex := 4 * pow2 (-97) * T + pow2 (-1050) + / 2 * pow2 (-128)).
+assert (Pex : 0 <= ex) by (unfold ex; assert (0 <= pow2 (-1050)) by apply bpow_ge_0; lra).
+assert (Pco : 0 <= c_off) by lra. change (pow2 (-8)) with (/ 256) in kq_enough.
+apply Rabs_le_inv in SK. split.
+- (* from below *)
+  destruct QN as [Pc QN]. apply Rabs_le_inv in QN. unfold lse_lo.
+  destruct (rounded_pos (c_c + sk) ltac:(lra)) as [A1 A2]. set (g := rnd64 (c_c + sk)) in *.
+  destruct (rounded_pos (1 - kq) ltac:(lra)) as [B1 B2]. set (f := rnd64 (1 - kq)) in *.
+  assert (Pgf : 0 <= g * f) by (apply Rmult_le_pos; assumption). destruct (rounded_pos (g * f) Pgf) as [D1 D2]. set (p := rnd64 (g * f)) in *.
+  assert (En : eta <= u64) by (apply bpow_le; lia).
+  assert (F : f <= 1 - kq + 3 * u64).
+  { assert (u64 * (1 - kq) <= u64 * 1) by (apply Rmult_le_compat_l; lra). lra. }
+  set (a0 := q0 + sk). assert (Pa0 : 0 <= a0) by (unfold a0; lra).
+  assert (Ua : 0 <= u64 * a0 <= / 1000000 * (u32 * a0)).
+  { split; [apply Rmult_le_pos; lra|]. replace (/ 1000000 * (u32 * a0)) with (/ 1000000 * u32 * a0) by ring. apply Rmult_le_compat_r; lra. }
+  assert (Uqa : u64 * q0 <= u64 * a0) by (apply Rmult_le_compat_l; unfold a0; lra).
+  assert (G0 : g <= a0 + 6 * (u64 * a0) + 4 * eta).
+  { assert (u64 * (c_c + sk) <= u64 * (2 * a0 + eta)).
+    { apply Rmult_le_compat_l; [lra|]. assert (4 * u64 * q0 <= 1 * q0) by (apply Rmult_le_compat_r; lra). unfold a0. lra. }
+    assert (u64 * eta <= 1 * eta) by (apply Rmult_le_compat_r; lra). unfold a0 in *. lra. }
+  assert (Uk : 0 <= u32 * a0 <= / 100 * a0) by (split; [apply Rmult_le_pos; lra|apply Rmult_le_compat_r; lra]).
+  assert (G1 : g * f <= a0 * (1 - kq) + 10 * (u64 * a0) + 8 * eta).
+  { apply Rle_trans with (g * (1 - kq + 3 * u64)); [apply Rmult_le_compat_l; assumption|].
+    apply Rle_trans with ((a0 + 6 * (u64 * a0) + 4 * eta) * (1 - kq + 3 * u64)); [apply Rmult_le_compat_r; lra|].
+    assert (0 <= kq * (u64 * a0)) by (apply Rmult_le_pos; lra). assert (0 <= kq * eta) by (apply Rmult_le_pos; lra).
+    assert (u64 * (u64 * a0) <= / 100 * (u64 * a0)) by (apply Rmult_le_compat_r; lra).
+    assert (u64 * eta <= / 100 * eta) by (apply Rmult_le_compat_r; lra). lra. }
+  assert (G2 : g * f <= 3 * a0 + 16 * eta).
+  { assert (0 <= a0 * kq) by (apply Rmult_le_pos; lra). lra. }
+  assert (G3 : u64 * (g * f) <= 3 * (u64 * a0) + eta).
+  { apply (Rmult_le_compat_l u64) in G2; [|lra]. assert (u64 * eta <= / 100 * eta) by (apply Rmult_le_compat_r; lra). lra. }
+  assert (L : a0 * (1 - kq) + 20 * (u64 * a0) + 12 * eta - c_off <= C + sigma - u32 * a0 - 40 * eta).
+  { assert (q0 * (K9 + 6 * u32) <= q0 * kq) by (apply Rmult_le_compat_l; lra).
+    assert (0 <= u32 * q0) by (apply Rmult_le_pos; lra). unfold a0 in *. lra. }
+  assert (PP : 0 <= C + sigma) by lra.
+  destruct (Rle_lt_dec (p - c_off) 0) as [Z|Z].
+  + apply Rle_trans with (rnd64 0); [apply round_le; [apply FLT_exp_valid; reflexivity|apply valid_rnd_N|exact Z]|].
+    unfold nearest. rewrite round_0 by apply valid_rnd_N. exact PP.
+  + destruct (rounded_pos (p - c_off) ltac:(lra)) as [H1 _].
+    assert (u64 * (p - c_off) <= u64 * (4 * a0 + 32 * eta)) by (apply Rmult_le_compat_l; lra).
+    assert (u64 * eta <= / 100 * eta) by (apply Rmult_le_compat_r; lra). lra.
+- (* from above *)
+  destruct (enclosed_up (C + ex) q0 c_c K9 (tl + ex) kq c_off Pq QN ltac:(change (pow2 (-8)) with (/ 256); lra)
+    ltac:(unfold ex in *; lra) ltac:(lra)) as [H1 H2].
+  fold c_hi in H1, H2. destruct (rounded_pos (1 + kq) ltac:(lra)) as [B1 B2]. set (f := rnd64 (1 + kq)) in *.
+  assert (En : eta <= u64) by (apply bpow_le; lia).
+  assert (F : 1 + kq - 3 * u64 <= f).
+  { assert (u64 * (1 + kq) <= u64 * (3/2)) by (apply Rmult_le_compat_l; lra). lra. }
+  assert (Pff : 0 <= sk * f) by (apply Rmult_le_pos; lra). destruct (rounded_pos (sk * f) Pff) as [D1 D2].
+  assert (F2 : sk * (1 + kq - 3 * u64) <= sk * f) by (apply Rmult_le_compat_l; lra).
+  assert (F3 : sk * f <= sk * 2).
+  { apply Rmult_le_compat_l; [exact Psk|]. assert (u64 * (1 + kq) <= u64 * (3/2)) by (apply Rmult_le_compat_l; lra). lra. }
+  set (y := rnd64 (sk * f)) in *. assert (Uf : u64 * (sk * f) <= u64 * (sk * 2)) by (apply Rmult_le_compat_l; lra).
+  assert (Us : 0 <= u64 * sk <= / 1000000 * (u32 * sk)).
+  { split; [apply Rmult_le_pos; lra|]. replace (/ 1000000 * (u32 * sk)) with (/ 1000000 * u32 * sk) by ring. apply Rmult_le_compat_r; lra. }
+  assert (Uq : 0 <= u64 * q0 <= / 1000000 * (u32 * q0)).
+  { split; [apply Rmult_le_pos; lra|]. replace (/ 1000000 * (u32 * q0)) with (/ 1000000 * u32 * q0) by ring. apply Rmult_le_compat_r; lra. }
+  assert (Pch : 0 <= c_hi).
+  { assert (0 <= u32 * q0) by (apply Rmult_le_pos; lra). lra. }
+  unfold lse_hi. fold f. fold y. destruct (rounded_pos (c_hi + y) ltac:(lra)) as [G1 _].
+  assert (Uc : u64 * (c_hi + y) <= u64 * (8 * q0 + 2 * c_off + 16 * eta + (3 * sk + eta))).
+  { apply Rmult_le_compat_l; [lra|]. assert (u64 * sk <= / 10 * sk) by (apply Rmult_le_compat_r; lra). lra. }
+  assert (u64 * c_off <= / 100000 * c_off) by (apply Rmult_le_compat_r; lra). assert (u64 * eta <= / 100 * eta) by (apply Rmult_le_compat_r; lra).
+  assert (KS : sk * kq = kq * sk) by ring. unfold ex in *. lra.
+Qed.
 End Row.
+
+(* view_row: kappa from the errors of the row, with 2^-10 as its limit *)
+Definition kappa_c (d blocks : nat) (rho size_error : R) : R :=
+  rnd64 (rnd64 (2 * rho + rnd64 ((INR d + 110 + INR blocks) * u32)) + size_error).
+
+Lemma kappa_enough d blocks rho size_error : 0 <= rho -> 0 <= size_error -> kappa_c d blocks rho size_error <= pow2 (-10) ->
+  kappa rho d blocks size_error <= pow2 (-10) * (1 + / 1000) /\
+  kappa rho d blocks size_error * (1 + / 8) - / 2 * u32 <= rnd64 (kappa_c d blocks rho size_error * (1 + pow2 (-3))) <= pow2 (-8).
+Proof.
+intros R0 S0 H. assert (U := u64_small). assert (V' := u32_small). assert (N : 0 <= eta <= / 1000 * u32).
+{ split; [apply bpow_ge_0|]. apply Rle_trans with (pow2 (-10 + -24)); [apply bpow_le; lia|]. rewrite bpow_plus. apply Rmult_le_compat_r; [lra|simpl; lra]. }
+pose proof (pos_INR d). pose proof (pos_INR blocks). set (z := (INR d + 110 + INR blocks) * u32).
+assert (Pz : 0 <= z) by (apply Rmult_le_pos; lra). destruct (rounded_pos z Pz) as [A1 A2]. set (y1 := rnd64 z) in *.
+destruct (rounded_pos (2 * rho + y1) ltac:(lra)) as [B1 B2]. set (y2 := rnd64 (2 * rho + y1)) in *.
+destruct (rounded_pos (y2 + size_error) ltac:(lra)) as [C1 C2]. change (rnd64 (y2 + size_error)) with (kappa_c d blocks rho size_error) in C1, C2.
+set (kc := kappa_c d blocks rho size_error) in *. change (pow2 (-10)) with (/ 1024) in *.
+assert (L : y2 + size_error <= / 512). { assert (u64 * (y2 + size_error) <= / 100 * (y2 + size_error)) by (apply Rmult_le_compat_r; lra). lra. }
+assert (L1 : z <= / 100). { assert (u64 * z <= / 100 * z) by (apply Rmult_le_compat_r; lra). assert (u64 * (2 * rho + y1) <= / 100 * (2 * rho + y1)) by (apply Rmult_le_compat_r; lra). lra. }
+assert (u64 * z <= u64 * 1) by (apply Rmult_le_compat_l; lra). assert (u64 * (y2 + size_error) <= u64 * 1) by (apply Rmult_le_compat_l; lra).
+assert (u64 * (2 * rho + y1) <= u64 * 1).
+{ apply Rmult_le_compat_l; [lra|]. assert (u64 * (2 * rho + y1) <= / 100 * (2 * rho + y1)) by (apply Rmult_le_compat_r; lra). lra. }
+assert (EK : kappa rho d blocks size_error = 2 * rho + z + size_error) by (unfold kappa, z; ring). rewrite EK.
+assert (K : 2 * rho + z + size_error <= kc + / 100 * u32) by lra. split; [lra|].
+change (pow2 (-3)) with (/ 8). change (pow2 (-8)) with (/ 256). destruct (rounded_pos (kc * (1 + / 8)) ltac:(lra)) as [D1 _].
+assert (u64 * (kc * (1 + / 8)) <= u64 * 1) by (apply Rmult_le_compat_l; lra). split; lra.
+Qed.

@@ -17,7 +17,7 @@ Hypothesis enclosed : Rabs (xh - X) <= radius.
 Hypothesis doubles : double got /\ double xh /\ double radius.
 Hypothesis bounds_a : 0 <= a_lo /\ a_lo <= A <= a_hi. (* condition_a *)
 Hypothesis bounds_s : 0 <= s_lo /\ s_lo <= S <= s_hi. (* condition_s, second_pass *)
-Hypothesis units : 0 <= u_w <= 1 /\ 0 <= u_s <= 1 /\ 0 < quantum.
+Hypothesis units : 0 <= u_w /\ 0 <= u_s /\ 0 < quantum.
 
 Let y := u_w * A + u_s * S + quantum.
 (* scale_backward *)
@@ -28,7 +28,7 @@ Hypothesis scale_positive : 0 < scale_lo.
 
 Lemma scale_enclosed : scale_lo <= y <= scale_hi.
 Proof.
-destruct bounds_a as [A0 [A1 A2]]. destruct bounds_s as [S0 [S1 S2]]. destruct units as [[W0 _] [[V0 _] _]].
+destruct bounds_a as [A0 [A1 A2]]. destruct bounds_s as [S0 [S1 S2]]. destruct units as [W0 [V0 _]].
 assert (D1 := mul_down_below u_w a_lo W0 A0). assert (D2 := mul_down_below u_s s_lo V0 S0).
 assert (U1 := mul_up_above u_w a_hi). assert (U2 := mul_up_above u_s s_hi).
 assert (u_w * a_lo <= u_w * A <= u_w * a_hi) by (split; apply Rmult_le_compat_l; assumption).
@@ -56,7 +56,7 @@ Hypothesis enclosed : Rabs (xh - X) <= radius.
 Hypothesis bounds_a : 0 <= a_lo <= A.
 Hypothesis bounds_s : 0 <= s_lo <= S.
 (* no float64: the quantum of a format is far from the smallest double *)
-Hypothesis units : 0 <= u_w <= 1 /\ 0 <= u_s <= 1 /\ pow2 (-900) <= quantum.
+Hypothesis units : 0 <= u_w /\ 0 <= u_s /\ pow2 (-900) <= quantum.
 Hypothesis limits : 0 <= threshold <= limit * (1 - pow2 (-41)).
 Hypothesis tiny_pos : pow2 (-998) <= tiny.
 (* quick_backward *)
@@ -73,7 +73,7 @@ Proof. intros H. apply round_ge_generic; [exact valid64|apply valid_rnd_N|apply 
 (** theorem: backward_quiet — an element that the quick pass sets aside has a first-order backward error of at most the limit. used by: src/certify/row.c *)
 Theorem backward_quiet : Rabs (got - X) <= limit * (u_w * A + u_s * S + quantum).
 Proof.
-destruct units as [[W0 W1] [[V0 V1] Hq]]. destruct bounds_a as [A0 A1]. destruct bounds_s as [S0 S1]. destruct limits as [T0 T1].
+destruct units as [W0 [V0 Hq]]. destruct bounds_a as [A0 A1]. destruct bounds_s as [S0 S1]. destruct limits as [T0 T1].
 assert (U : 0 < u64 <= / 1000000000) by (simpl; lra). assert (N : 0 < eta) by apply bpow_gt_0.
 assert (Pr : 0 <= radius) by (eapply Rle_trans; [apply Rabs_pos|exact enclosed]).
 assert (Nq : eta <= u64 * quantum).

@@ -98,6 +98,7 @@ typedef struct {
   double worst_got, worst_lo, worst_hi;
   double roundoff_weights, roundoff_scores; /* of the backward error */
   unsigned why;                             /* certify_why */
+  int has_explicit;          /* rows in which first order does not apply to backward */
   int64_t tiers[TIER_COUNT]; /* elements by the tier that settled them: not canonical */
 } certify_output;
 

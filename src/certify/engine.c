@@ -152,6 +152,7 @@ static void compare_block(worker *w, engine *e, const open_slice *open, const ro
         continue;
       }
       engine_view view = view_of(w, at.o, i);
+      if (view.is_explicit) atomic_store(&at.o->has_explicit, 1);
       engine_row(&w->scratch, &at, &view);
     }
   }

@@ -101,6 +101,7 @@ typedef struct {
   measure_interval nmse;
   atomic_int_fast64_t compared, certified, refuted, undecided, tiers[TIER_COUNT];
   atomic_uint failed_bounds, open_bounds, why; /* bits */
+  atomic_int has_explicit;                     /* some row's view is_explicit */
   atomic_int_fast64_t ill_posed; /* rows that may be within reach of a jump, or have no value */
 } engine_output;
 

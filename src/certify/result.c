@@ -224,7 +224,8 @@ static attest_status set_output(certify_output *r, const engine *e, const engine
                                        : (room_account){0},
                         .roundoff_weights = o->u_w,
                         .roundoff_scores = o->u_s,
-                        .why = atomic_load(&o->why)};
+                        .why = atomic_load(&o->why),
+                        .has_explicit = atomic_load(&o->has_explicit)};
   for (int i = 0; i < TIER_COUNT; i++)
     r->tiers[i] = atomic_load(&o->tiers[i]);
   if (atomic_load(&e->stop)) r->why |= WHY_INTERRUPTED;

@@ -6,12 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 
-static const theorem_link links[] = {
-    /* The theorem encloses outputs; the sensitivities that `backward` divides by, and the bound
-     * `theory`, are other analyses. */
-    {"softmax", "softmax_radius", "out", "backward theory", "subnormals=ieee", "softmax_radius"},
-    {"softmax", "softmax_radius", "lse", "backward theory", "subnormals=ieee lse-base=e",
-     "softmax_lse"},
+static const theorem_link
+    links[] =
+        {
+            /* The theorem encloses outputs, and beside it stand those of the sensitivities that
+             * `backward` divides by (condition_a, condition_s, second_pass, condition_lse), without
+             * a softcap, and of the division (backward_quiet, backward_verdict). The bound `theory`
+             * is another analysis. */
+            {"softmax", "softmax_radius", "out", "softcap+backward theory", "subnormals=ieee",
+             "softmax_radius"},
+            {"softmax", "softmax_radius", "lse", "softcap+backward theory",
+             "subnormals=ieee lse-base=e", "softmax_lse"},
+            "softmax_lse"},
     {"exp", "sweep_radius", NULL, NULL, NULL, "sweep_exp"},
     {"gaussian", "sweep_radius", NULL, NULL, NULL, "sweep_gaussian"},
     {"exp2", "sweep_radius", NULL, NULL, NULL, "sweep_exp2"},
@@ -41,18 +47,19 @@ static const theorem_link links[] = {
     {"entmax", "kernel-regression", NULL, NULL, NULL, "entmax_is_kernel_regression"},
     {"entmax", "bandwidth-range", NULL, NULL, NULL, "bandwidth_range"},
     {"gaussian", "gaussian-softmax", NULL, NULL, NULL, "gaussian_is_softmax"},
-    {"epanechnikov", "epanechnikov-family", "of=normrelu-at-fixed-bandwidth ", NULL, NULL,
-     "normrelu_is_epanechnikov"},
-    {"epanechnikov", "epanechnikov-family", "of=relumax-at-adaptive-bandwidth ", NULL, NULL,
-     "relumax_is_epanechnikov"},
-    {"epanechnikov", "epanechnikov-family", "of=relumax-as-sparsemax-at-gamma-star ", NULL, NULL,
-     "relumax_is_sparsemax"},
+    {"epanechnikov", "epanechnikov-family",     "of=normrelu-at-fixed-bandwidth ", NULL,
+     NULL,           "normrelu_is_epanechnikov"},
+    {"epanechnikov", "epanechnikov-family",    "of=relumax-at-adaptive-bandwidth ", NULL,
+     NULL,           "relumax_is_epanechnikov"},
+    {"epanechnikov", "epanechnikov-family", "of=relumax-as-sparsemax-at-gamma-star ", NULL,
+     NULL,           "relumax_is_sparsemax"},
     {"topk-uniform", "nearest-keys", NULL, NULL, NULL, "topk_is_a_ball"},
     {"entmax", "missing-hypotheses", "without=unit-norms ", NULL, NULL, "unequal_norms"},
-    {"entmax", "missing-hypotheses", "without=one-largest-score ", NULL, NULL,
-     "relumax_not_differentiable"},
+    {"entmax", "missing-hypotheses",        "without=one-largest-score ", NULL,
+     NULL,     "relumax_not_differentiable"},
     {"entmax", "missing-hypotheses", "without=mass-bound ", NULL, NULL, "relumax_retains_no_mass"},
-};
+}
+;
 const theorem_map certify_theorems = {links, sizeof links / sizeof *links};
 
 /* The row of the map for a part of what is said by `of` about a kernel; NULL: none. */
@@ -67,40 +74,63 @@ static const theorem_link *find(const theorem_map *map, const char *kernel, cons
   return NULL;
 }
 
-/* The word of `words`, which are separated by single blanks, that begins with `name` and goes on
- * with `next` or ends there ('\0'); NULL: none. */
-static const char *word(const char *words, const char *name, char next) {
+/* What follows "name=" among words that single blanks separate; NULL: it is not there. */
+static const char *value_of(const char *words, const char *name) {
   size_t length = strlen(name);
   for (const char *at = words; (at = strstr(at, name)); at += length)
-    if ((at == words || at[-1] == ' ') &&
-        (next ? at[length] == next : !at[length] || at[length] == ' '))
-      return at + length;
+    if ((at == words || at[-1] == ' ') && at[length] == '=') return at + length + 1;
   return NULL;
 }
 
-static int uses_one_of(const certify_case *c, const certify_output *o, const char *words) {
+/* Whether the case has a parameter, an input or a bound of this name. */
+static int uses(const certify_case *c, const certify_output *o, const char *name, size_t length) {
+#define IS(other) (!strncmp(other, name, length) && !(other)[length])
   for (size_t i = 0; i < c->param_count; i++)
-    if (word(words, c->param_names[i], '\0')) return 1;
+    if (IS(c->param_names[i])) return 1;
   for (size_t i = 0; i < c->input_count; i++)
-    if (word(words, c->inputs[i].name, '\0')) return 1;
+    if (IS(c->inputs[i].name)) return 1;
   for (size_t i = 0; i < o->bound_count; i++)
-    if (word(words, measure_names[o->bounds[i].measure], '\0')) return 1;
+    if (IS(measure_names[o->bounds[i].measure])) return 1;
+#undef IS
+  return 0;
+}
+
+/* One of the words that blanks separate; of a word with '+', all of its parts. */
+static int uses_one_of(const certify_case *c, const certify_output *o, const char *words) {
+  int all = 1;
+  for (const char *at = words; *at; at++) {
+    size_t length = strcspn(at, " +");
+    all &= uses(c, o, at, length);
+    at += length;
+    if (*at == '+') continue;
+    if (all) return 1;
+    if (!*at) return 0;
+    all = 1;
+  }
   return 0;
 }
 
 static int differs_from(const certify_case *c, const char *words) {
   for (size_t i = 0; i < c->param_count; i++) {
-    const char *value = word(words, c->param_names[i], '='), *text = c->param_texts[i];
+    const char *value = value_of(words, c->param_names[i]), *text = c->param_texts[i];
     size_t length = strlen(text);
-    if (value &&
-        (strncmp(value + 1, text, length) || (value[1 + length] && value[1 + length] != ' ')))
+    if (value && (strncmp(value, text, length) || (value[length] && value[length] != ' ')))
       return 1;
   }
   return 0;
 }
 
+/* Whether a backward error was to be found by explicit changes, of which no theorem says how they
+ * are searched. */
+static int is_searched(const certify_output *o) {
+  for (size_t i = 0; i < o->bound_count; i++)
+    if (o->bounds[i].measure == MEASURE_BACKWARD && o->has_explicit) return 1;
+  return 0;
+}
+
 static int covers(const theorem_link *link, const certify_case *c, const certify_output *o) {
-  return o->dtype != ATTEST_FLOAT64 && !(link->without && uses_one_of(c, o, link->without)) &&
+  return !is_searched(o) && o->dtype != ATTEST_FLOAT64 &&
+         !(link->without && uses_one_of(c, o, link->without)) &&
          !(link->only && differs_from(c, link->only));
 }
 

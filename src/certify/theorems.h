@@ -10,9 +10,9 @@
  * cover the function's enclosure. A verdict on an output rests on an error analysis
  * ("softmax_radius") for a kernel and an output; the theorem must cover the analysis as the C code
  * follows it for them. `without` names parameters and inputs of the problem, and measures of
- * bounds, with which it does not, "softcap bias backward"; `only` the values of parameters with
- * which it does, "temperature=1". A finding of a statement is covered when it is an instance of
- * what the theorem says. */
+ * bounds, with which it does not, "bias softcap+backward" (both together); `only` the values of
+ * parameters with which it does, "temperature=1". A finding of a statement is covered when it is an
+ * instance of what the theorem says. */
 typedef struct {
   const char *kernel;         /* or the function that is swept */
   const char *of;             /* the error analysis, or the name of the statement */
@@ -29,7 +29,8 @@ extern const theorem_map certify_theorems;
 
 enum { THEOREM_BASIS = 128 };
 /* "proved(THEOREM)" where the map has one, "derived(ANALYSIS)" otherwise. An output of float64 is
- * settled above the double tier, of which the theorems of outputs speak: derived. */
+ * settled above the double tier, of which the theorems of outputs speak: derived. So is a bound on
+ * backward once a row's scores are too large for first order. */
 char *theorem_output_basis(char basis[THEOREM_BASIS], const theorem_map *map, const certify_case *c,
                            const certify_output *o);
 char *theorem_sweep_basis(char basis[THEOREM_BASIS], const theorem_map *map, const char *function);

@@ -30,16 +30,21 @@
  * 2^-1000 (2^-1073 in truth, but subnormals are slow), the factor absorbing products of the terms
  * and A, x against A^, x^.
  * 4. lse = m + log W: rho + g(nW) + N 2^-96 from W, 2^-51 (1 + |log W|) from log64, one rounding.
- * 5. Conditioning, in float (u_f = 2^-24): w, t, w t, |v| and |v - m|, m about the mean of the
- *    values, are rounded, t is a float dot product, sums have the depth of step 3 and follow the
- *    shift at most 12 times, which rounds twice each: relative errors below
- *      kappa = 2 rho + (d + 16 + 32 + 8 + 16 + 4 + 24 + blocks + 10) u_f (1 + 2^-10) + size_error
- *    of A, C and E = sum p t |v - m| over the keys. Weights below e^-86 are dropped and products of
- *    floats underflow: N 2^-118 max|v| in A, R max|v - m| in the place of max|v| in E, and N
- *    2^-146 in units of the packed values. Those are below 4, so nothing overflows as long as R and
- *    |k| stay below 2^60. kappa is relative to the exact sums; required: kappa <= 2^-4, so that
- *    (1 + 2^-3) kappa of the computed ones is enough. What underflows in the products of q and k is
- *    below 2^-1073 (1 + |k|) d before the temperature, required to be above 2^-800.
+ * 5. Conditioning, in float (u_f = 2^-24; theorems condition_a, condition_c, condition_s and
+ *    condition_lse): w, t, w t, |v| and |v - m|, m about the mean of the values, are rounded, t is
+ * a float dot product, sums have the depth of step 3 and follow the shift at most 9 times, which
+ *    rounds twice each: relative errors of A, C and E = sum p t |v - m| over the keys are below
+ *      kappa = 2 rho + (d + 110 + blocks) u_f + size_error,
+ *    of which d + 69 + blocks are roundings and the others pay for products of errors, and for what
+ *    dividing and adding up rounds in double. kappa is relative to the exact sums; required: kappa
+ *    <= 2^-10, so that (1 + 2^-3) kappa of the computed ones is enough. Weights below 2^-98 are
+ *    bounded, not known, and products of floats underflow: N 2^-95 max|v| in A, N 2^-92 R in C and
+ * E, there with |v - m| as its factor, and N 2^-142 in units of the packed values, N (d + 2) 2^-124
+ *    (1 + |q| + |k|) in t. Those units are powers of two between 2^-1000 and 2^900, so that the
+ *    normaliser times one is in range, and the packed values below 2^24, so nothing overflows in
+ *    float as long as R and |k| stay below 2^60. What underflows in double in the products of q and
+ * k is below 2^-1068 (1 + |k|) d before the temperature, required to be above 2^-800. A scale that
+ *    is off by more than 2^-52 relatively leaves t unknown.
  *    By the triangle inequality S over the keys is within |x - m| C of E: a bound that costs no
  *    second look at the keys, close where attention is spread over many, and 0 at worst. The sink,
  *    whose value is 0, adds its own term to S.
@@ -280,8 +285,8 @@ static element enclose_lse(const row_view *view) {
     e.s_hi *= EXP64_LOG2E * (1 + 0x1p-50);
   }
   if (!isfinite(e.x) || !isfinite(e.radius)) return unknown;
-  e.a_lo = fmax(0, fabs(e.x) - e.radius);
-  e.a_hi = fabs(e.x) + e.radius;
+  e.a_lo = fmax(0, enclosure_add_down(fabs(e.x), -e.radius));
+  e.a_hi = enclosure_add_up(fabs(e.x), e.radius);
   return e;
 }
 

@@ -151,13 +151,15 @@ START_TEST(the_map_proves_softmax_where_its_theorem_covers_the_case) {
       {"subnormals", "ieee", "mask", MEASURE_REL, OUTPUT_OUT, "proved(softmax_radius)"},
       {"subnormals", "flush", "q", MEASURE_REL, OUTPUT_OUT, "derived(softmax_radius)"},
       {"softcap", "30", "q", MEASURE_ROW, OUTPUT_OUT, "proved(softmax_radius)"},
-      {"scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_OUT, "derived(softmax_radius)"},
+      {"scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_OUT, "proved(softmax_radius)"},
       {"scale", "1/7", "q", MEASURE_THEORY, OUTPUT_OUT, "derived(softmax_radius)"},
       {"lse-base", "e", "sinks", MEASURE_ABS, OUTPUT_LSE, "proved(softmax_lse)"},
       {"softcap", "sqrt(2)", "q", MEASURE_ABS, OUTPUT_LSE, "proved(softmax_lse)"},
       {"softcap", "30", "q", MEASURE_BACKWARD, OUTPUT_OUT, "derived(softmax_radius)"},
       {"lse-base", "2", "q", MEASURE_ABS, OUTPUT_LSE, "derived(softmax_radius)"},
-      {"scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_LSE, "derived(softmax_radius)"},
+      {"scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_LSE, "proved(softmax_lse)"},
+      {"lse-base", "2", "q", MEASURE_BACKWARD, OUTPUT_LSE, "derived(softmax_radius)"},
+      {"scale", "1/7", "q", MEASURE_THEORY, OUTPUT_LSE, "derived(softmax_radius)"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char kernel[] = "softmax", analysis[] = "softmax_radius", param[16], text[16], input[16];
@@ -178,6 +180,13 @@ START_TEST(the_map_proves_softmax_where_its_theorem_covers_the_case) {
         .output = cases[i].output, .dtype = ATTEST_FLOAT32, .bounds = bounds, .bound_count = 1};
     theorem_output_basis(basis, &certify_theorems, &c, &o);
     ck_assert_str_eq(basis, cases[i].basis);
+    if (cases[i].measure == MEASURE_BACKWARD) {
+      char searched[THEOREM_BASIS];
+      o.has_explicit = 1;
+      assert_basis(theorem_output_basis(searched, &certify_theorems, &c, &o), "derived",
+                   "softmax_radius");
+      o.has_explicit = 0;
+    }
 
     theorem_link kept[64];
     theorem_map without = {kept, 0};

@@ -23,6 +23,8 @@ static const row rows[] = {
     {"1", NULL, "1", {1e-160}, {1e-162, 0, 3.3e-162}, {1e300, 3e300}}, /* t is subnormal */
     {"1", NULL, "1e-300", {1e-160}, {1e-162, 0, 3.3e-162}, {1, 3}},
     {"0.1", "1e-290", "1", {3, 1}, {1, -3, 2, -5}, {1, 2}}, /* slope of the softcap unknown */
+    {"1", NULL, "3e242", {1.1e-38}, {1.3e-38, 0, 2.7e-38}, {1e38, 3e38}}, /* p t is subnormal */
+    {"1.3e-320", NULL, "1", {1.1e153}, {1.3e153, 0, 2.7e153}, {1, 2}}, /* the scale is subnormal */
 };
 
 static attest_problem *problem_of(const row *r) {
@@ -113,8 +115,45 @@ START_TEST(enclosures_contain_the_balls) {
 }
 END_TEST
 
+/* Weights of e^7.9 relative to a shift that 256 keys of score 0 set: the normaliser exceeds 2^24,
+ * and times a scale that brings such values to 1 it would overflow. A is the size of the values. */
+START_TEST(tiny_values_under_a_large_normaliser_are_enclosed) {
+  enum { MANY = 12000, FIRST = 256 };
+  static double k[MANY], v[MANY];
+  static const char *const names[] = {"q", "k", "v"};
+  double q = 1, cell[6];
+  for (int j = 0; j < MANY; j++) {
+    k[j] = j < FIRST ? 0 : 7.9;
+    v[j] = j % 2 ? -1e-305 : 1e-305;
+  }
+  const double *data[] = {&q, k, v};
+  attest_error error;
+  attest_problem *p = attest_problem_new("softmax", &error);
+  for (int i = 0; i < 3; i++) {
+    attest_tensor t =
+        attest_tensor_of((void *)data[i], ATTEST_FLOAT64, 2, (int64_t[]){i ? MANY : 1, 1});
+    ck_assert_int_eq(attest_problem_input(p, names[i], &t, &error), ATTEST_OK);
+  }
+  ck_assert_msg(problem_resolve(p, &error) == ATTEST_OK, "%s", error.message);
+  problem_slice slice;
+  void *work;
+  unsigned char class;
+  problem_slice_get(&slice, p, 0);
+  room_block block = {.rows = 1};
+  block.out =
+      (room_cells){1, &cell[0], &cell[1], &cell[2], &cell[3], &cell[4], &cell[5], NULL, &class};
+  ck_assert_int_eq(softmax_enclose_open(&work, p, &slice, WANT_OUT | WANT_CONDITION, &error),
+                   ATTEST_OK);
+  softmax_enclose_rows(&block, work, WANT_OUT | WANT_CONDITION);
+  ck_assert_msg(cell[2] <= 1e-305 && 1e-305 <= cell[3], "A in [%g, %g]", cell[2], cell[3]);
+  softmax_enclose_close(work);
+  attest_problem_free(p);
+}
+END_TEST
+
 void test_extremes(Suite *suite) {
   TCase *tc = tcase_create("extremes");
   tcase_add_loop_test(tc, enclosures_contain_the_balls, 0, sizeof rows / sizeof *rows);
+  tcase_add_test(tc, tiny_values_under_a_large_normaliser_are_enclosed);
   suite_add_tcase(suite, tc);
 }
