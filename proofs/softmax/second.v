@@ -614,3 +614,48 @@ split.
     assert (u64 * eta <= / 100 * eta) by (apply Rmult_le_compat_r; lra). lra. } lra.
 Qed.
 End Row.
+
+(* softmax_sensitivity: tiny, of a query of size qn (to a factor of 2), keys of size kn, the inverse
+   temperature ih; what underflows in a size, by double_size *)
+Definition tiny_c (d : nat) (qn kn ih : R) : R :=
+  rnd64 (rnd64 (rnd64 ((INR d + 2) * pow2 (-1000)) * rnd64 (rnd64 (1 + qn) + kn)) * rnd64 (1 + ih)).
+
+Lemma rounded_large x : pow2 (-1010) <= x -> x * (99/100) <= rnd64 x.
+Proof.
+intros H. assert (P : 0 < pow2 (-1010)) by apply bpow_gt_0. destruct (rounded_pos x ltac:(lra)) as [R _]. assert (U := u_tiny).
+assert (E : eta <= / 1000 * pow2 (-1010)).
+{ apply Rle_trans with (pow2 (-10 + -1010)); [apply bpow_le; lia|]. rewrite bpow_plus. apply Rmult_le_compat_r; [lra|simpl; lra]. }
+assert (u64 * x <= / 1000 * x) by (apply Rmult_le_compat_r; lra). lra.
+Qed.
+
+Lemma tiny_is_enough d qn kn ih : 0 <= qn -> 0 <= kn -> 0 <= ih ->
+  pow2 40 * (INR (d + 1) * (64 * eta * (1 + ih)) * (1 + 2 * qn + kn)) + pow2 (-1001) <= tiny_c d qn kn ih.
+Proof.
+intros Hq Hk Hi. pose proof (pos_INR d) as Pd. assert (P : 0 < pow2 (-1000)) by apply bpow_gt_0.
+assert (S10 : pow2 (-1010) <= pow2 (-1000)) by (apply bpow_le; lia). assert (S0 : pow2 (-1010) <= / 2) by (apply (bpow_le radix2 (-1010) (-1)); lia).
+set (a := (INR d + 2) * pow2 (-1000)). assert (A : 2 * pow2 (-1000) <= a) by (unfold a; apply Rmult_le_compat_r; lra).
+assert (A1 := rounded_large a ltac:(lra)).
+assert (B0 := rounded_large (1 + qn) ltac:(lra)). assert (B1 := rounded_large (rnd64 (1 + qn) + kn) ltac:(lra)).
+set (b := rnd64 (rnd64 (1 + qn) + kn)) in *. assert (B2 : (1 + qn + kn) * (98/100) <= b) by lra.
+assert (C1 := rounded_large (1 + ih) ltac:(lra)). set (c := rnd64 (1 + ih)) in *. set (a' := rnd64 a) in *.
+assert (Pab : a * (99/100) * ((1 + qn + kn) * (98/100)) <= a' * b) by (apply Rmult_le_compat; lra).
+assert (Q1 : a <= a * (1 + qn + kn)) by (rewrite <- (Rmult_1_r a) at 1; apply Rmult_le_compat_l; lra).
+assert (D1 := rounded_large (a' * b) ltac:(lra)). set (g := rnd64 (a' * b)) in *.
+assert (Pgc : a * (1 + qn + kn) * (95/100) * ((1 + ih) * (99/100)) <= g * c) by (apply Rmult_le_compat; lra).
+set (q := a * (1 + qn + kn)) in *. assert (Q2 : q <= q * (1 + ih)) by (rewrite <- (Rmult_1_r q) at 1; apply Rmult_le_compat_l; lra).
+assert (E1 := rounded_large (g * c) ltac:(lra)). fold (tiny_c d qn kn ih) in E1.
+change (rnd64 (g * c)) with (tiny_c d qn kn ih) in E1.
+assert (E01 : pow2 (-1000) = 2 * pow2 (-1001)) by (change 2 with (pow2 1); rewrite <- bpow_plus; reflexivity).
+assert (ET : pow2 40 * (64 * eta) <= / 1000 * pow2 (-1000)).
+{ change 64 with (pow2 6). rewrite <- !bpow_plus. apply Rle_trans with (pow2 (-10 + -1000)); [apply bpow_le; lia|]. rewrite bpow_plus.
+  apply Rmult_le_compat_r; [lra|simpl; lra]. }
+assert (M : INR (d + 1) * (1 + ih) * (1 + 2 * qn + kn) * (pow2 40 * (64 * eta)) <=
+  INR (d + 1) * (1 + ih) * (1 + 2 * qn + kn) * (/ 1000 * pow2 (-1000))).
+{ apply Rmult_le_compat_l; [|exact ET]. repeat apply Rmult_le_pos; try apply pos_INR; lra. }
+assert (M2 : INR (d + 1) * (1 + ih) * (1 + 2 * qn + kn) <= (INR d + 2) * (1 + ih) * (2 * (1 + qn + kn))).
+{ rewrite plus_INR. simpl (INR 1). apply Rmult_le_compat; [apply Rmult_le_pos; lra|lra|apply Rmult_le_compat_r; lra|lra]. }
+apply (Rmult_le_compat_r (/ 1000 * pow2 (-1000))) in M2; [|lra].
+replace ((INR d + 2) * (1 + ih) * (2 * (1 + qn + kn)) * (/ 1000 * pow2 (-1000))) with (2 / 1000 * (q * (1 + ih))) in M2 by (unfold q, a; field).
+replace (pow2 40 * (INR (d + 1) * (64 * eta * (1 + ih)) * (1 + 2 * qn + kn))) with
+  (INR (d + 1) * (1 + ih) * (1 + 2 * qn + kn) * (pow2 40 * (64 * eta))) by ring. lra.
+Qed.
