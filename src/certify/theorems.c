@@ -6,18 +6,14 @@
 #include <stdio.h>
 #include <string.h>
 
-static const theorem_link
-    links[] =
-        {
-            /* The theorem encloses outputs, and beside it stand those of the sensitivities that
-             * `backward` divides by (condition_a, condition_s, second_pass, condition_lse), without
-             * a softcap, and of the division (backward_quiet, backward_verdict). The bound `theory`
-             * is another analysis. */
-            {"softmax", "softmax_radius", "out", "softcap+backward theory", "subnormals=ieee",
-             "softmax_radius"},
-            {"softmax", "softmax_radius", "lse", "softcap+backward theory",
-             "subnormals=ieee lse-base=e", "softmax_lse"},
-            "softmax_lse"},
+static const theorem_link links[] = {
+    /* The theorem encloses outputs, and beside it stand those of the sensitivities that `backward`
+     * divides by (condition_a, condition_s, second_pass, condition_lse), without a softcap, and of
+     * the division (backward_quiet, backward_verdict). The bound `theory` is another analysis. */
+    {"softmax", "softmax_radius", "out", "softcap+backward theory", "subnormals=ieee",
+     "softmax_radius"},
+    {"softmax", "softmax_radius", "lse", "softcap+backward theory", "subnormals=ieee lse-base=e",
+     "softmax_lse"},
     {"exp", "sweep_radius", NULL, NULL, NULL, "sweep_exp"},
     {"gaussian", "sweep_radius", NULL, NULL, NULL, "sweep_gaussian"},
     {"exp2", "sweep_radius", NULL, NULL, NULL, "sweep_exp2"},
@@ -47,19 +43,18 @@ static const theorem_link
     {"entmax", "kernel-regression", NULL, NULL, NULL, "entmax_is_kernel_regression"},
     {"entmax", "bandwidth-range", NULL, NULL, NULL, "bandwidth_range"},
     {"gaussian", "gaussian-softmax", NULL, NULL, NULL, "gaussian_is_softmax"},
-    {"epanechnikov", "epanechnikov-family",     "of=normrelu-at-fixed-bandwidth ", NULL,
-     NULL,           "normrelu_is_epanechnikov"},
-    {"epanechnikov", "epanechnikov-family",    "of=relumax-at-adaptive-bandwidth ", NULL,
-     NULL,           "relumax_is_epanechnikov"},
-    {"epanechnikov", "epanechnikov-family", "of=relumax-as-sparsemax-at-gamma-star ", NULL,
-     NULL,           "relumax_is_sparsemax"},
+    {"epanechnikov", "epanechnikov-family", "of=normrelu-at-fixed-bandwidth ", NULL, NULL,
+     "normrelu_is_epanechnikov"},
+    {"epanechnikov", "epanechnikov-family", "of=relumax-at-adaptive-bandwidth ", NULL, NULL,
+     "relumax_is_epanechnikov"},
+    {"epanechnikov", "epanechnikov-family", "of=relumax-as-sparsemax-at-gamma-star ", NULL, NULL,
+     "relumax_is_sparsemax"},
     {"topk-uniform", "nearest-keys", NULL, NULL, NULL, "topk_is_a_ball"},
     {"entmax", "missing-hypotheses", "without=unit-norms ", NULL, NULL, "unequal_norms"},
-    {"entmax", "missing-hypotheses",        "without=one-largest-score ", NULL,
-     NULL,     "relumax_not_differentiable"},
+    {"entmax", "missing-hypotheses", "without=one-largest-score ", NULL, NULL,
+     "relumax_not_differentiable"},
     {"entmax", "missing-hypotheses", "without=mass-bound ", NULL, NULL, "relumax_retains_no_mass"},
-}
-;
+};
 const theorem_map certify_theorems = {links, sizeof links / sizeof *links};
 
 /* The row of the map for a part of what is said by `of` about a kernel; NULL: none. */
