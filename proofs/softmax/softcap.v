@@ -50,7 +50,7 @@ intros H. unfold sech2. assert (P := exp_pos (2 * s)).
 assert (Q : 1 + s <= exp s) by (left; apply exp_ineq1; lra).
 assert (E : exp (2 * s) = exp s * exp s) by (rewrite <- exp_plus; f_equal; ring).
 rewrite E in *. set (e := exp s) in *. assert (16 * s <= e * e).
-{ assert (50 <= exp 4) by interval. assert (exp 4 <= e).
+{ assert (50 <= exp 4) by interval with (i_prec 40). assert (exp 4 <= e).
   { destruct H as [H|<-]; [left; apply exp_increasing, H|apply Rle_refl]. }
   assert (50 * s <= e * e) by (apply Rmult_le_compat; lra). lra. }
 apply (Rmult_le_reg_r ((e * e + 1) * (e * e + 1))); [apply Rmult_lt_0_compat; lra|].
