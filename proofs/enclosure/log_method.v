@@ -34,3 +34,20 @@ intros H. change (vd_log_series exact z) with (series (dyadic_R LOG64_C3) (dyadi
 apply series_method; [|exact H]. intros w W. unfold slope. log_numbers.
 interval with (i_taylor w, i_degree 13, i_prec 75).
 Qed.
+
+Lemma log_range_ln f : log_range f -> Rabs (ln f) <= 34662/100000.
+Proof. intros H. interval with (i_prec 40). Qed.
+
+Lemma root_ln : 34656/100000 <= - ln (dyadic_R LOG64_ROOT) /\ 34656/100000 <= ln (2 * dyadic_R LOG64_ROOT) /\
+  0 < dyadic_R LOG64_ROOT.
+Proof. log_numbers. split; [|split]; interval with (i_prec 60). Qed.
+
+Lemma log2e_relative : Rabs (dyadic_R EXP64_LOG2E * ln 2 - 1) <= 1/5 * pow2 (-53).
+Proof. unfold dyadic_R, EXP64_LOG2E. cbn [num expo]. interval with (i_prec 80). Qed.
+
+Lemma ln2_range : 69314/100000 <= ln 2 <= 69315/100000.
+Proof. split; interval with (i_prec 40). Qed.
+
+(* beyond the ends of log1p's series *)
+Lemma log1p_ends : ln (711/1000) <= -3410/10000 /\ 3428/10000 <= ln (1409/1000).
+Proof. split; interval with (i_prec 40). Qed.

@@ -113,10 +113,10 @@ ISA_INLINE ball enclose_silu(vd x, const sweep_constants *c) {
 
 /* ---- logarithms ------------------------------------------------------------------------------ */
 
-/* vd_log_fraction is off by 3.4 u relative: f + 1 and the quotient round z, the series rounds it
- * again and is short of 2 atanh z by 0.2 u. */
+/* vd_log_fraction is off by 3.35 u relative: f + 1 and the quotient round z, the series rounds it
+ * again and is off from 2 atanh z by 0.2 u. */
 
-/* Where the exponent is not 0 the logarithm is at least 0.346, and 3.4 u of log f, 0.347 at most,
+/* Where the exponent is not 0 the logarithm is at least 0.346, and 3.35 u of log f, 0.347 at most,
  * and the rounding of the low part to 1/4 u are 4.2 u of it; the last sum rounds. */
 ISA_INLINE ball enclose_log(vd x, const sweep_constants *c) {
   (void)c;

@@ -205,14 +205,25 @@ START_TEST(a_sweep_is_proved_where_its_enclosure_is) {
   char basis[THEOREM_BASIS];
   assert_basis(theorem_sweep_basis(basis, &map, "exp"), "proved", "a_theorem");
   assert_basis(theorem_sweep_basis(basis, &none, "exp"), "derived", "sweep_radius");
-  static const char *proved[][2] = {
-      {"exp", "sweep_exp"},          {"gaussian", "sweep_gaussian"},
-      {"exp2", "sweep_exp2"},        {"expm1", "sweep_expm1"},
-      {"tanh", "sweep_tanh"},        {"sigmoid", "sweep_sigmoid"},
-      {"silu", "sweep_silu"},        {"sin", "sweep_sin"},
-      {"cos", "sweep_cos"},          {"taylor0", "sweep_taylor"},
-      {"taylor8", "sweep_taylor"},   {"epanechnikov", "sweep_profile"},
-      {"triweight", "sweep_profile"}};
+  static const char *proved[][2] = {{"exp", "sweep_exp"},
+                                    {"gaussian", "sweep_gaussian"},
+                                    {"exp2", "sweep_exp2"},
+                                    {"expm1", "sweep_expm1"},
+                                    {"tanh", "sweep_tanh"},
+                                    {"sigmoid", "sweep_sigmoid"},
+                                    {"silu", "sweep_silu"},
+                                    {"sin", "sweep_sin"},
+                                    {"cos", "sweep_cos"},
+                                    {"log", "sweep_log"},
+                                    {"log2", "sweep_log"},
+                                    {"log1p", "sweep_log1p"},
+                                    {"sqrt", "sweep_sqrt"},
+                                    {"rsqrt", "sweep_reciprocal"},
+                                    {"reciprocal", "sweep_reciprocal"},
+                                    {"taylor0", "sweep_taylor"},
+                                    {"taylor8", "sweep_taylor"},
+                                    {"epanechnikov", "sweep_profile"},
+                                    {"triweight", "sweep_profile"}};
   for (size_t i = 0; i < sizeof proved / sizeof *proved; i++)
     assert_basis(theorem_sweep_basis(basis, &certify_theorems, proved[i][0]), "proved",
                  proved[i][1]);
