@@ -14,6 +14,8 @@ static const theorem_link links[] = {
      "softmax_radius"},
     {"softmax", "softmax_radius", "lse", "softcap+backward theory", "subnormals=ieee lse-base=e",
      "softmax_lse"},
+    {"softmax", "softmax_radius", "lse", "backward theory", "subnormals=ieee lse-base=2",
+     "softmax_lse_base2"},
     {"exp", "sweep_radius", NULL, NULL, NULL, "sweep_exp"},
     {"gaussian", "sweep_radius", NULL, NULL, NULL, "sweep_gaussian"},
     {"exp2", "sweep_radius", NULL, NULL, NULL, "sweep_exp2"},
@@ -63,15 +65,18 @@ static const theorem_link links[] = {
 };
 const theorem_map certify_theorems = {links, sizeof links / sizeof *links};
 
-/* The row of the map for a part of what is said by `of` about a kernel; NULL: none. */
+/* Whether a row is about a part of what is said by `of` about a kernel. */
+static int concerns(const theorem_link *link, const char *kernel, const char *of,
+                    const char *part) {
+  return !strcmp(link->kernel, kernel) && !strcmp(link->of, of) &&
+         (!link->part || !strncmp(link->part, part, strlen(link->part)));
+}
+
+/* The first such row; NULL: none. */
 static const theorem_link *find(const theorem_map *map, const char *kernel, const char *of,
                                 const char *part) {
-  for (size_t i = 0; i < map->count; i++) {
-    const theorem_link *link = &map->links[i];
-    if (!strcmp(link->kernel, kernel) && !strcmp(link->of, of) &&
-        (!link->part || !strncmp(link->part, part, strlen(link->part))))
-      return link;
-  }
+  for (size_t i = 0; i < map->count; i++)
+    if (concerns(&map->links[i], kernel, of, part)) return &map->links[i];
   return NULL;
 }
 
@@ -111,14 +116,20 @@ static int uses_one_of(const certify_case *c, const certify_output *o, const cha
   return 0;
 }
 
+/* Whether `words` ask for another value of a parameter. */
+static int asks_another(const char *words, const char *name, const char *text) {
+  const char *value = value_of(words, name);
+  size_t length = strlen(text);
+  return value && (strncmp(value, text, length) || (value[length] && value[length] != ' '));
+}
+
 static int differs_from(const certify_case *c, const char *words) {
+  const char *base = "e"; /* where none is given */
   for (size_t i = 0; i < c->param_count; i++) {
-    const char *value = value_of(words, c->param_names[i]), *text = c->param_texts[i];
-    size_t length = strlen(text);
-    if (value && (strncmp(value, text, length) || (value[length] && value[length] != ' ')))
-      return 1;
+    if (asks_another(words, c->param_names[i], c->param_texts[i])) return 1;
+    if (!strcmp(c->param_names[i], "lse-base")) base = c->param_texts[i];
   }
-  return 0;
+  return asks_another(words, "lse-base", base);
 }
 
 /* Whether a backward error was to be found by explicit changes, of which no theorem says how they
@@ -142,8 +153,14 @@ static char *print(char basis[THEOREM_BASIS], const theorem_link *link, const ch
 
 char *theorem_output_basis(char basis[THEOREM_BASIS], const theorem_map *map, const certify_case *c,
                            const certify_output *o) {
-  const theorem_link *link = find(map, c->kernel, c->theorem, problem_output_names[o->output]);
-  return print(basis, link && covers(link, c, o) ? link : NULL, c->theorem);
+  const theorem_link *found = NULL;
+  for (size_t i = 0; i < map->count && !found; i++) {
+    const theorem_link *link = &map->links[i];
+    if (concerns(link, c->kernel, c->theorem, problem_output_names[o->output]) &&
+        covers(link, c, o))
+      found = link;
+  }
+  return print(basis, found, c->theorem);
 }
 
 char *theorem_sweep_basis(char basis[THEOREM_BASIS], const theorem_map *map, const char *function) {
