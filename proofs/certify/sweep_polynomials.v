@@ -9,6 +9,8 @@ From Attest Require enclosure.summation positivity.partial_sums taylor.weight.
 Import ListNotations.
 Open Scope R_scope.
 Notation T := partial_sums.T.
+(* what is another operation is not made equal by computing *)
+#[local] Opaque float64.
 
 Lemma two_sum_exact a b : f64 a -> f64 b ->
   let s := rnd64 (a + b) in let b' := rnd64 (s - a) in
@@ -333,9 +335,8 @@ Qed.
 Definition inverse : list dyadic := [Dyadic 1 0; Dyadic 1 0; Dyadic 1 (-1); Dyadic 6004799503160661 (-55);
   Dyadic 6004799503160661 (-57); Dyadic 4803839602528529 (-59); Dyadic 6405119470038039 (-62);
   Dyadic 3660068268593165 (-64); Dyadic 3660068268593165 (-67)].
-Definition horner_ball (n : nat) (k : dyadic) (x : float64) : float64 * float64 :=
-  let c : list float64 := map const (firstn (S n) inverse) in
-  (weigh float64 c x, mul (weigh float64 c (mag_of x)) (const k)).
+Definition horner_ball (o : ops) (n : nat) (k : dyadic) (x : o) : o * o :=
+  let c : list o := map const (firstn (S n) inverse) in (weigh o c x, mul (weigh o c (mag_of x)) (const k)).
 
 Lemma rounded_firstn a c n : rounded u (pow2 (-1075)) a c -> rounded u (pow2 (-1075)) (firstn n a) (firstn n c).
 Proof. intros H. revert n. induction H as [|x y a c H Hr IH]; intros [|n]; try constructor; auto. Qed.
@@ -394,7 +395,7 @@ Qed.
 
 Lemma taylor_high j n k x v : (n <= 8)%nat -> single x v -> (-15 <= j)%Z -> (j + 129 * Z.of_nat n <= 1017)%Z ->
   Rabs (last (map dyadic_R (firstn (S n) inverse)) 0) <= pow2 j ->
-  stands64 (const k) ((INR n + 5/2) * u) -> encloses (horner_ball n k x) (T n v).
+  stands64 (const k) ((INR n + 5/2) * u) -> encloses (horner_ball float64 n k x) (T n v).
 Proof.
 intros N [X [F B]] J JN L K. unfold horner_ball. cbv zeta. rewrite T_polynomial by exact N.
 set (c := map dyadic_R (firstn (S n) inverse)) in *.
@@ -502,8 +503,8 @@ Definition enclose_taylor (n : nat) : float64 -> float64 * float64 := match n wi
   | 6 => enclose_taylor_6 float64 | 7 => enclose_taylor_7 float64 | _ => enclose_taylor_8 float64 end.
 
 (* the loop of the C code, unrolled *)
-Ltac by_horner j n d name := assert (E : forall x, name float64 x = horner_ball n d x) by
-    (intros y; unfold name, horner_ball, inverse; cbv zeta; cbn [firstn map weigh]; reflexivity);
+Ltac by_horner j n d name := assert (E : forall o x, name o x = horner_ball o n d x) by
+    (intros o y; unfold name, horner_ball, inverse; cbv zeta; cbn [firstn map weigh]; reflexivity);
   cbn [enclose_taylor]; rewrite E; refine (taylor_high j n d _ _ _ _ _ _ _ _);
   [lia|assumption|lia|lia|unfold inverse, dyadic_R; cbn [firstn map last num expo]; apply Rabs_le; simpl; lra|
    replace ((INR n + 5/2) * u) with (dyadic_R d) by (unfold dyadic_R; simpl; lra); apply const64; reflexivity].
