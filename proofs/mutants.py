@@ -23,6 +23,8 @@ MUTANTS = [
      "#define LOG64_C3 0x1.5555555555555p-2", "#define LOG64_C3 0x1.5555555565555p-2", "enclosure/log_method"),
     ("a fused operation of log64 as a product and a sum", "src/enclosure/log_isa.h",
      "s = vd_fma(s, z2, vd_set1(LOG64_C3));", "s = s * z2 + vd_set1(LOG64_C3);", "enclosure/log_float"),
+    ("the largest exponent of powers", "src/sparse/power_isa.h",
+     "return vd_exp(vd_select(x < most, x, most));", "return vd_exp(x);", "sparse/power_float"),
     ("the fused operation of Taylor weights as a product and a sum", "src/taylor/rows_impl.h",
      "h = OP(fma)(h, s, OP(set1)(c[m]));", "h = h * s + OP(set1)(c[m]);", "taylor/weight"),
     ("an inverse factorial of the Taylor polynomials of sweeps", "src/certify/sweep_enclose_isa.c",

@@ -377,6 +377,9 @@ class Function:
         match e:
             case ("name", name) if name in self.names:
                 return name
+            # a number that is not known beforehand, in all lanes
+            case ("call", f, [("name", x)]) if f == v + "_set1" and x in self.names:
+                return x
             case ("call", f, [x]) if f == v + "_set1":
                 return f"({self.constant(x)})"
             case ("call", f, [x]) if f == v + "_abs":
@@ -455,7 +458,8 @@ class Source:
             inside |= {key: n for key, n in static.items() if key.startswith("c->")}
         suffix = "".join(f"_{n}".replace(".", "_").replace("-", "m") for n in inside.values())
         if name + suffix not in self.printed:
-            vectors = [p[-1] for kind, p in zip(kinds, parameters) if kind in ("in", "out")]
+            vectors = [p[-1] for kind, p in zip(kinds, parameters)
+                       if kind in ("in", "out") or kind == "double" and p[-1] not in inside]
             function = Function(name + suffix, found[1], vectors, body, self.known, inside, self)
             print(function.text)
             self.printed.add(name + suffix)

@@ -16,6 +16,22 @@ static const theorem_link links[] = {
      "softmax_lse"},
     {"softmax", "softmax_radius", "lse", "backward theory", "subnormals=ieee lse-base=2",
      "softmax_lse_base2"},
+    {"gaussian", "sparse_radius", "out", "backward theory", "subnormals=ieee", "gaussian_radius"},
+    {"epanechnikov", "sparse_radius", "out", "backward theory", "subnormals=ieee",
+     "compact_radius"},
+    {"biweight", "sparse_radius", "out", "backward theory", "subnormals=ieee", "compact_radius"},
+    {"triweight", "sparse_radius", "out", "backward theory", "subnormals=ieee", "compact_radius"},
+    {"normrelu", "sparse_radius", "out", "softcap backward theory", "subnormals=ieee",
+     "normrelu_radius"},
+    {"relumax", "sparse_radius", "out", "softcap backward theory", "subnormals=ieee",
+     "relumax_radius"},
+    {"sparsemax", "sparse_radius", "out", "softcap backward theory", "subnormals=ieee",
+     "entmax_radius"},
+    /* alpha = 1 is softmax, which takes another way */
+    {"entmax", "sparse_radius", "out", "softcap backward theory",
+     "subnormals=ieee alpha=3/2 alpha=1.5 alpha=2 alpha=4/3 alpha=5/4 alpha=1.25 alpha=1.2 "
+     "alpha=1.1 alpha=1.75 alpha=3 alpha=4",
+     "entmax_radius"},
     {"exp", "sweep_radius", NULL, NULL, NULL, "sweep_exp"},
     {"gaussian", "sweep_radius", NULL, NULL, NULL, "sweep_gaussian"},
     {"exp2", "sweep_radius", NULL, NULL, NULL, "sweep_exp2"},
@@ -116,11 +132,14 @@ static int uses_one_of(const certify_case *c, const certify_output *o, const cha
   return 0;
 }
 
-/* Whether `words` ask for another value of a parameter. */
+/* Whether `words` ask for another value of a parameter; they may allow several. */
 static int asks_another(const char *words, const char *name, const char *text) {
   const char *value = value_of(words, name);
   size_t length = strlen(text);
-  return value && (strncmp(value, text, length) || (value[length] && value[length] != ' '));
+  int another = value != NULL;
+  for (; value; value = value_of(value, name))
+    if (!strncmp(value, text, length) && (!value[length] || value[length] == ' ')) another = 0;
+  return another;
 }
 
 static int differs_from(const certify_case *c, const char *words) {

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* The double tier: sparse kernels in float64 with a radius that contains the exact value.
  *
- * Derivation (theorem sparse_radius). u = 2^-53, hats are computed values.
+ * Derivation. u = 2^-53, hats are computed values. Proved as evaluated here, steps 1 to 4, for
+ * powers and thresholds without softcap (proofs/sparse/radius.v: compact_radius, normrelu_radius,
+ * relumax_radius, entmax_radius; exponential.v: gaussian_radius).
  *
  * 1. Scores and distances are chains over d without fused operations. |dot^ - dot| <= (d + 2) u
  *    sum |q_a k_a|; a distance has positive terms only and relative error (d + 4) u. Scale,
@@ -11,10 +13,10 @@
  *    neither exponentials nor thresholds, so there the largest score counts as exact. relumax: the
  *    largest of numbers that move by e_j moves by at most the largest e_j of those that may be the
  *    largest. Thresholds: g^_j = (alpha-1)(max z^ - z^_j) as given, u^ solves sum [u - g^]_+^r = 1
- *    up to a residual: the sum F has slope r sum y^(r-1) >= r F as y <= 1, so the root is within
- *    max(F - 1, 1 - F) / (r min(1, F)) of u^. And the root moves by no more than g does: with E the
- *    largest e_j over keys that g^ - e leaves in the support, the sum at root + E is at least, at
- *    root - E at most 1.
+ *    up to a residual: where y <= 1, the sum F grows at least by the factor exp(r d) when u does by
+ *    d, so the root is within max(F - 1, 1 - F) / (r min(1, F)), hardly more, of u^. And the root
+ * moves by no more than g does: with E the largest e_j over keys that g^ - e leaves in the support,
+ * the sum at root + E is at least, at root - E at most 1.
  * 3. Weights. w' of any argument within e + common of y^ lies between the powers (exponentials) of
  *    the two ends: off_j >= |w'_j - w^_j|.
  * 4. Elements. With x~ = sum w^ v / sum w^ exactly and W the exact sum of weights (1 for

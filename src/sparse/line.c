@@ -10,6 +10,9 @@
 #define U 0x1p-53
 #define SLACK (1 + 0x1p-20) /* covers the rounding of the error terms themselves */
 #define TINY 0x1p-1000      /* far above what underflows in one operation */
+/* r of entmax: else the next tier decides */
+#define POWER_LEAST 0x1p-800
+#define POWER_MOST 0x1p28
 
 int sparse_line_open(sparse_line *line, const sparse_pack *pack) {
   size_t n = ((size_t)pack->slice.nk + LINE_PANEL) / LINE_PANEL * LINE_PANEL + 1;
@@ -315,6 +318,7 @@ void sparse_line_arguments(sparse_line *line, int64_t row, double edge) {
     dots(line->dot, line->size, line->query, pack->keys, slice->d, lo / LINE_PANEL,
          (hi + LINE_PANEL - 1) / LINE_PANEL);
   rule_map(&factor, &shift, pack);
+  line->is_unknown = hi - lo >= LINE_MOST || slice->d >= LINE_MOST;
   for (int64_t j = lo; j < hi; j++) {
     if (pack->has_extras && !problem_visible(pack->problem, slice, row, j)) continue;
     term x = pack->kernel->is_distance ? distance(line, j) : finished_score(line, j);
@@ -349,6 +353,8 @@ static double bounded_power(double *relative, const sparse_pack *pack, double y)
   default:
     logarithm = log64(tiny ? TINY : y);
     exponent = r * logarithm;
+    *relative = 1;
+    if (!(exponent <= EXP64_MAX)) return INFINITY; /* far from the support of any threshold */
     exp64_array(&power, &exponent, 1);
     /* e^off - 1 <= off (1 + off) for off <= 1 */
     off = r * 0x1p-51 * (1 + fabs(logarithm)) + pack->power.error * fabs(logarithm) +
@@ -411,12 +417,14 @@ static void within_weights(sparse_line *line) {
   }
 }
 
-/* How far solving has missed: |u - root| <= max(|F - 1|, ..) / (r min(1, F)), because the sum F of
- * the powers has slope r sum y^(r-1) >= r F where y <= 1. `off` is what rounding did to F. */
+/* How far solving has missed, d: keys have y <= 1 at the root and y <= 1 + d at u, so log y changes
+ * by at least d / (1 + d) and F by at least the factor exp(r d / (1 + d)): d / (1 + d) <= max(F -
+ * 1, 1 - F) / (r min(1, F)). `off` is what rounding did to F. */
 static double miss(double sum, double off, double r) {
   double least = fmin(1, sum - off);
   double most = fmax(sum + off - 1, 1 - (sum - off));
-  return least > 0.5 ? most / (r * least) * (1 + 0x1p-19) : INFINITY;
+  double m = most / (r * least);
+  return least > 0.5 && m < 0.5 ? m * (1 + 2 * m) * (1 + 0x1p-19) : INFINITY;
 }
 
 static void threshold_weights(sparse_line *line) {
@@ -446,7 +454,9 @@ static void threshold_weights(sparse_line *line) {
   line->sum = chained_sum(line->w, line->count);
   off = (off + line->sum * (sparse_line_rounding(line->count) + 4 * U)) * SLACK;
   line->residual = line->count ? miss(line->sum, off, pack->power.value - pack->power.error) : 0;
-  if (!(line->residual < 0x1p-10)) line->is_unknown = 1;
+  if (!(line->residual < 0x1p-10) || !(pack->power.value >= POWER_LEAST) ||
+      !(pack->power.value <= POWER_MOST))
+    line->is_unknown = 1;
 }
 
 /* The largest half over keys that can be in the support: by so much the threshold moves at most. */
@@ -481,24 +491,37 @@ void sparse_line_weights(sparse_line *line) {
 
 /* ---- deviations ---- */
 
-/* Exponentials: w e^(+-h). Returns a lower bound of the weight. */
+/* At least e^h - 1, 0 <= h <= 700. */
+static double growth(double h) {
+  double power;
+  if (h <= 0.5) return h * (1 + 2 * h) * (1 + 4 * U);
+  exp64_array(&power, &h, 1);
+  return power * (1 + 4 * U);
+}
+
+/* Exponentials: w e^(+-h); one that was flushed is below 2^-1019. Returns a lower bound. */
 static double exponential_deviation(double *off, double w, double h) {
   if (!(h <= 700)) {
     *off = INFINITY;
     return 0;
   }
-  *off = w * (expm1(h) * (1 + 0x1p-40) + 2 * EXP64_ERROR * U) * SLACK + TINY;
-  return w * exp(-h) * (1 - 0x1p-40);
+  double fall, minus = -h;
+  exp64_array(&fall, &minus, 1);
+  *off = fmax(w, 0x1p-1019) * (growth(h) + 2 * EXP64_ERROR * U) * SLACK + TINY;
+  double least = w * fall * (1 - 0x1p-40);
+  return least >= TINY ? least : 0;
 }
 
-/* Powers: between those of the ends of y +- h. */
-static double power_deviation(double *off, const sparse_pack *pack, double y, double h) {
-  double hi = y + h, lo = y - h, below = 0, relative;
+/* Powers: between those of the ends of y +- h; 4 u keep an end outside that was rounded. w itself,
+ * off by rounding too, need not lie between them. */
+static double power_deviation(double *off, const sparse_pack *pack, double w, double y, double h) {
+  double hi = y + h, lo = (y - h) * (1 - 4 * U), below = 0, relative;
   *off = 0;
   if (!(hi > 0)) return 0;
-  hi = bounded_power(&relative, pack, hi) * (1 + relative) * (1 + 4 * U) + TINY;
-  if (lo > 0) below = bounded_power(&relative, pack, lo) * (1 - relative) * (1 - 4 * U);
-  *off = (hi - below) * SLACK;
+  hi = bounded_power(&relative, pack, fmax(hi * (1 + 4 * U), TINY)) * (1 + relative) * (1 + 4 * U);
+  if (lo >= 0x1p-300) /* its power does not underflow */
+    below = bounded_power(&relative, pack, lo) * (1 - relative) * (1 - 4 * U);
+  *off = (fmax(hi, w) - fmin(below, w)) * SLACK + TINY;
   return below;
 }
 
@@ -513,7 +536,7 @@ double sparse_line_deviations(double *off, const sparse_line *line, const double
     if (rule == RULE_EXP || rule == RULE_TOP_EXP)
       weight = exponential_deviation(&off[i], weight, h);
     else if (rule == RULE_POWER || rule == RULE_MARGIN || rule == RULE_THRESHOLD)
-      weight = power_deviation(&off[i], line->pack, line->y[i], h);
+      weight = power_deviation(&off[i], line->pack, weight, line->y[i], h);
     least += weight;
   }
   return rule == RULE_THRESHOLD ? 1 : least * (1 - ((double)line->count + 4) * U);

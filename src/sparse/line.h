@@ -8,8 +8,9 @@
 #include "sparse.h"
 
 enum {
-  LINE_PANEL = 8,  /* keys a packed panel */
-  LINE_CHAIN = 64, /* keys summed in one chain before the chain joins the running sum */
+  LINE_PANEL = 8,     /* keys a packed panel */
+  LINE_CHAIN = 64,    /* keys summed in one chain before the chain joins the running sum */
+  LINE_MOST = 1 << 23 /* keys of a row and elements of a key: beyond, double does not tell */
 };
 
 /* A parameter as a double, off by at most `error`. */

@@ -103,7 +103,8 @@ ISA_INLINE vf vf_inverse(vf x) {
   return y * vf_fma(-x, y, two);
 }
 
-/* y^r for y > 0 normal; 0 where that is below 2^-1020. */
+/* y^r for y > 0 normal; 0 where that is below 2^-1020. With L = log y, within about |r| 2^-51 (1 +
+ * 2 |L|) + 2^-52 of it, relatively (theorem power64_error). */
 ISA_INLINE vd vd_power(vd y, double r) {
   vd x = vd_set1(r) * vd_log(y);
   vd most = vd_set1(EXP64_MAX);

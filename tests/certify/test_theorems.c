@@ -137,34 +137,90 @@ START_TEST(an_output_is_proved_only_where_the_theorem_covers_it) {
 }
 END_TEST
 
-/* One parameter and its value, one input, one measure, and the basis of a softmax output: derived
- * once the map has lost the theorem. */
-START_TEST(the_map_proves_softmax_where_its_theorem_covers_the_case) {
+/* A kernel, one parameter and its value, one input, one measure, and the basis of an output:
+ * derived once the map has lost the theorem. */
+START_TEST(the_map_proves_outputs_where_its_theorems_cover_the_case) {
   static const struct {
-    const char *param, *text, *input;
+    const char *kernel, *analysis, *param, *text, *input;
     int measure, output;
     const char *basis;
   } cases[] = {
-      {"scale", "1/7", "q", MEASURE_ROW, OUTPUT_OUT, "proved(softmax_radius)"},
-      {"temperature", "2.5", "bias", MEASURE_ULP, OUTPUT_OUT, "proved(softmax_radius)"},
-      {"causal", "top-left", "sinks", MEASURE_ABS, OUTPUT_OUT, "proved(softmax_radius)"},
-      {"subnormals", "ieee", "mask", MEASURE_REL, OUTPUT_OUT, "proved(softmax_radius)"},
-      {"subnormals", "flush", "q", MEASURE_REL, OUTPUT_OUT, "derived(softmax_radius)"},
-      {"softcap", "30", "q", MEASURE_ROW, OUTPUT_OUT, "proved(softmax_radius)"},
-      {"scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_OUT, "proved(softmax_radius)"},
-      {"scale", "1/7", "q", MEASURE_THEORY, OUTPUT_OUT, "derived(softmax_radius)"},
-      {"lse-base", "e", "sinks", MEASURE_ABS, OUTPUT_LSE, "proved(softmax_lse)"},
-      {"softcap", "sqrt(2)", "q", MEASURE_ABS, OUTPUT_LSE, "proved(softmax_lse)"},
-      {"softcap", "30", "q", MEASURE_BACKWARD, OUTPUT_OUT, "derived(softmax_radius)"},
-      {"lse-base", "2", "q", MEASURE_ABS, OUTPUT_LSE, "proved(softmax_lse_base2)"},
-      {"lse-base", "2", "q", MEASURE_THEORY, OUTPUT_LSE, "derived(softmax_radius)"},
-      {"scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_LSE, "proved(softmax_lse)"},
-      {"lse-base", "2", "q", MEASURE_BACKWARD, OUTPUT_LSE, "derived(softmax_radius)"},
-      {"scale", "1/7", "q", MEASURE_THEORY, OUTPUT_LSE, "derived(softmax_radius)"},
+      {"softmax", "softmax_radius", "scale", "1/7", "q", MEASURE_ROW, OUTPUT_OUT,
+       "proved(softmax_radius)"},
+      {"softmax", "softmax_radius", "temperature", "2.5", "bias", MEASURE_ULP, OUTPUT_OUT,
+       "proved(softmax_radius)"},
+      {"softmax", "softmax_radius", "causal", "top-left", "sinks", MEASURE_ABS, OUTPUT_OUT,
+       "proved(softmax_radius)"},
+      {"softmax", "softmax_radius", "subnormals", "ieee", "mask", MEASURE_REL, OUTPUT_OUT,
+       "proved(softmax_radius)"},
+      {"softmax", "softmax_radius", "subnormals", "flush", "q", MEASURE_REL, OUTPUT_OUT,
+       "derived(softmax_radius)"},
+      {"softmax", "softmax_radius", "softcap", "30", "q", MEASURE_ROW, OUTPUT_OUT,
+       "proved(softmax_radius)"},
+      {"softmax", "softmax_radius", "scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_OUT,
+       "proved(softmax_radius)"},
+      {"softmax", "softmax_radius", "scale", "1/7", "q", MEASURE_THEORY, OUTPUT_OUT,
+       "derived(softmax_radius)"},
+      {"softmax", "softmax_radius", "lse-base", "e", "sinks", MEASURE_ABS, OUTPUT_LSE,
+       "proved(softmax_lse)"},
+      {"softmax", "softmax_radius", "softcap", "sqrt(2)", "q", MEASURE_ABS, OUTPUT_LSE,
+       "proved(softmax_lse)"},
+      {"softmax", "softmax_radius", "softcap", "30", "q", MEASURE_BACKWARD, OUTPUT_OUT,
+       "derived(softmax_radius)"},
+      {"softmax", "softmax_radius", "lse-base", "2", "q", MEASURE_ABS, OUTPUT_LSE,
+       "proved(softmax_lse_base2)"},
+      {"softmax", "softmax_radius", "lse-base", "2", "q", MEASURE_THEORY, OUTPUT_LSE,
+       "derived(softmax_radius)"},
+      {"softmax", "softmax_radius", "scale", "1/7", "q", MEASURE_BACKWARD, OUTPUT_LSE,
+       "proved(softmax_lse)"},
+      {"softmax", "softmax_radius", "lse-base", "2", "q", MEASURE_BACKWARD, OUTPUT_LSE,
+       "derived(softmax_radius)"},
+      {"softmax", "softmax_radius", "scale", "1/7", "q", MEASURE_THEORY, OUTPUT_LSE,
+       "derived(softmax_radius)"},
+      {"epanechnikov", "sparse_radius", "bandwidth", "2", "q", MEASURE_ROW, OUTPUT_OUT,
+       "proved(compact_radius)"},
+      {"biweight", "sparse_radius", "causal", "top-left", "mask", MEASURE_ULP, OUTPUT_OUT,
+       "proved(compact_radius)"},
+      {"triweight", "sparse_radius", "empty-row", "nan", "q", MEASURE_ABS, OUTPUT_OUT,
+       "proved(compact_radius)"},
+      {"triweight", "sparse_radius", "bandwidth", "2", "q", MEASURE_BACKWARD, OUTPUT_OUT,
+       "derived(sparse_radius)"},
+      {"normrelu", "sparse_radius", "scale", "1/7", "bias", MEASURE_ROW, OUTPUT_OUT,
+       "proved(normrelu_radius)"},
+      {"normrelu", "sparse_radius", "softcap", "30", "q", MEASURE_ROW, OUTPUT_OUT,
+       "derived(sparse_radius)"},
+      {"relumax", "sparse_radius", "margin", "1/3", "q", MEASURE_REL, OUTPUT_OUT,
+       "proved(relumax_radius)"},
+      {"relumax", "sparse_radius", "margin", "1/3", "q", MEASURE_THEORY, OUTPUT_OUT,
+       "derived(sparse_radius)"},
+      {"sparsemax", "sparse_radius", "temperature", "2.5", "bias", MEASURE_ROW, OUTPUT_OUT,
+       "proved(entmax_radius)"},
+      {"sparsemax", "sparse_radius", "subnormals", "flush", "q", MEASURE_ROW, OUTPUT_OUT,
+       "derived(sparse_radius)"},
+      {"entmax", "sparse_radius", "scale", "1/7", "q", MEASURE_ROW, OUTPUT_OUT,
+       "proved(entmax_radius)"},
+      {"entmax", "sparse_radius", "alpha", "3/2", "q", MEASURE_ROW, OUTPUT_OUT,
+       "proved(entmax_radius)"},
+      {"entmax", "sparse_radius", "alpha", "4", "q", MEASURE_ROW, OUTPUT_OUT,
+       "proved(entmax_radius)"},
+      {"entmax", "sparse_radius", "alpha", "1", "q", MEASURE_ROW, OUTPUT_OUT,
+       "derived(sparse_radius)"},
+      {"entmax", "sparse_radius", "alpha", "1.0", "q", MEASURE_ROW, OUTPUT_OUT,
+       "derived(sparse_radius)"},
+      {"entmax", "sparse_radius", "alpha", "1.5e0", "q", MEASURE_ROW, OUTPUT_OUT,
+       "derived(sparse_radius)"},
+      {"gaussian", "sparse_radius", "bandwidth", "2", "q", MEASURE_ROW, OUTPUT_OUT,
+       "proved(gaussian_radius)"},
+      {"gaussian", "sparse_radius", "bandwidth", "2", "q", MEASURE_THEORY, OUTPUT_OUT,
+       "derived(sparse_radius)"},
+      {"topk-softmax", "sparse_radius", "topk", "2", "q", MEASURE_ROW, OUTPUT_OUT,
+       "derived(sparse_radius)"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    char kernel[] = "softmax", analysis[] = "softmax_radius", param[16], text[16], input[16];
+    char kernel[16], analysis[16], param[16], text[16], input[16];
     char *params[] = {param}, *texts[] = {text}, basis[THEOREM_BASIS];
+    snprintf(kernel, sizeof kernel, "%s", cases[i].kernel);
+    snprintf(analysis, sizeof analysis, "%s", cases[i].analysis);
     snprintf(param, sizeof param, "%s", cases[i].param);
     snprintf(text, sizeof text, "%s", cases[i].text);
     snprintf(input, sizeof input, "%s", cases[i].input);
@@ -184,8 +240,7 @@ START_TEST(the_map_proves_softmax_where_its_theorem_covers_the_case) {
     if (cases[i].measure == MEASURE_BACKWARD) {
       char searched[THEOREM_BASIS];
       o.has_explicit = 1;
-      assert_basis(theorem_output_basis(searched, &certify_theorems, &c, &o), "derived",
-                   "softmax_radius");
+      assert_basis(theorem_output_basis(searched, &certify_theorems, &c, &o), "derived", analysis);
       o.has_explicit = 0;
     }
 
@@ -195,7 +250,7 @@ START_TEST(the_map_proves_softmax_where_its_theorem_covers_the_case) {
     for (size_t k = 0; k < certify_theorems.count; k++)
       if (!strstr(basis, certify_theorems.links[k].theorem))
         kept[without.count++] = certify_theorems.links[k];
-    assert_basis(theorem_output_basis(basis, &without, &c, &o), "derived", "softmax_radius");
+    assert_basis(theorem_output_basis(basis, &without, &c, &o), "derived", analysis);
   }
 }
 END_TEST
@@ -239,7 +294,7 @@ void test_theorems(Suite *suite) {
   tcase_add_test(t, every_statement_of_the_map_is_made);
   tcase_add_test(t, a_statement_without_its_theorem_falls_to_derived);
   tcase_add_test(t, an_output_is_proved_only_where_the_theorem_covers_it);
-  tcase_add_test(t, the_map_proves_softmax_where_its_theorem_covers_the_case);
+  tcase_add_test(t, the_map_proves_outputs_where_its_theorems_cover_the_case);
   tcase_add_test(t, a_sweep_is_proved_where_its_enclosure_is);
   suite_add_tcase(suite, t);
 }
