@@ -321,3 +321,12 @@ apply (exponentials_radius n vis xs w h G fall v (fun j => - sum d (fun a => (q 
 - intros j Hj. apply HC, Hj.
 Qed.
 End Gaussian.
+
+(** theorem: single_key — where all keys but one have exact weight 0, the output is the value of that key. used by: src/sparse/enclose.c *)
+Theorem single_key vis w v : (0 < vis)%nat -> (forall j, (0 < j < vis)%nat -> w j = 0) -> w 0%nat <> 0 -> mean vis w v = v 0%nat.
+Proof.
+intros P H W. assert (S : forall f, (forall j, (0 < j < vis)%nat -> f j = 0) -> sum vis f = f 0%nat).
+{ intros f F. clear W H. induction vis as [|m IH]; [lia|]. simpl. destruct m as [|m]; [simpl; ring|].
+  rewrite IH; [|lia|intros; apply F; lia]. rewrite (F (Datatypes.S m)) by lia. ring. }
+unfold mean. rewrite !S; [field; exact W|exact H|]. intros j Hj. rewrite (H j Hj). ring.
+Qed.
