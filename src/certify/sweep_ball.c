@@ -97,6 +97,7 @@ int sweep_ball(sweep_element *e, sweep_balls *b, const sweep_function *f, float 
 void sweep_ball_error(arb_t error, sweep_balls *b, const sweep_function *f, float x, float got,
                       sweep_peak_kind kind, slong bits) {
   double number, known;
+  arb_zero_pm_inf(error);
   arb_set_d(b->x, (double)x);
   for (slong prec = bits + FIRST_PRECISION; prec <= ENCLOSURE_BALL_PRECISION_MAX; prec *= 2) {
     f->reference->ball(b->y, b->x, f, prec);
@@ -119,6 +120,21 @@ void sweep_prescribed(sweep_element *e, const sweep_segment *s, float got) {
   sweep_settle(e, agrees ? 0 : (double)INFINITY);
   e->misrounded = !agrees;
   e->wrong_sign = 0;
+}
+
+/* Beside 2^1000, |got| < 2^128 changes the relative error by less than 2^-800. An ulp of 2^e ..
+ * 2^(e + 1) is 2^(e - 23), so that the error has 2^23 to 2^24 of them. */
+void sweep_vast(sweep_element *e, float got) {
+  int overflows = got == INFINITY;
+  sweep_settle(e, overflows ? 0 : (double)INFINITY);
+  e->misrounded = !overflows;
+  e->wrong_sign = got < 0;
+  if (!isfinite(got)) return;
+  double least = got > 0 ? 1 - 0x1p-53 : 1, most = got < 0 ? 1 + 0x1p-52 : 1;
+  e->error[PEAK_ULP] = (measure_interval){least * 0x1p23, most * 0x1p24};
+  e->error[PEAK_ABS] = (measure_interval){0x1p999, INFINITY};
+  e->error[PEAK_REL] = (measure_interval){least, most};
+  e->bin = sweep_bin(0x1p23);
 }
 
 void sweep_record_element(sweep_record *r, const sweep_element *e, uint32_t key) {

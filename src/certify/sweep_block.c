@@ -144,7 +144,8 @@ static int compare_whole(sweep_record *record, sweep_worker *w, uint32_t key, in
 
 /* The result that a rule without a reference asks for. */
 static float wanted(const sweep_segment *s) {
-  return s->demand == SWEEP_FLUSH ? 0 : s->demand == SWEEP_HUGE ? INFINITY : s->value;
+  if (s->demand == SWEEP_HUGE || s->demand == SWEEP_VAST) return INFINITY;
+  return s->demand == SWEEP_FLUSH ? 0 : s->value;
 }
 
 /* n results that are all as wanted: none is off. */
@@ -158,18 +159,22 @@ static void all_match(sweep_record *record, const sweep_segment *s, uint32_t key
     sweep_peak_add(&record->peaks[k], 0, 0, key);
 }
 
-/* Segments without an enclosure: rules first, the rest in balls. */
+/* Segments with a rule: where it is broken, one by one or by what the double enclosure knows. */
 static int compare_plainly(sweep_record *record, sweep_worker *w, const sweep_segment *s,
                            uint32_t key, int64_t n, const float *got, attest_error *error) {
   if (ISA_DISPATCH(sweep_matches)(got, n, wanted(s)) == n) {
     all_match(record, s, key, n);
     return 0;
   }
+  if (s->demand == SWEEP_HUGE) return compare(record, w, key, 1, n, got, error);
   for (int64_t i = 0; i < n; i++) {
     uint32_t at = key + (uint32_t)i;
-    if (s->demand == SWEEP_PRESCRIBED) {
+    if (s->demand == SWEEP_PRESCRIBED || s->demand == SWEEP_VAST) {
       sweep_element e;
-      sweep_prescribed(&e, s, got[i]);
+      if (s->demand == SWEEP_VAST)
+        sweep_vast(&e, got[i]);
+      else
+        sweep_prescribed(&e, s, got[i]);
       sweep_record_element(record, &e, at);
     } else if (got[i] == wanted(s)) {
       all_match(record, s, at, 1);
@@ -257,16 +262,23 @@ void sweep_block_visit(sweep_worker *w, uint32_t first, int64_t n, sweep_visit *
     if (count > SWEEP_BATCH) count = SWEEP_BATCH;
     int64_t offset = 0, members = count;
     uint32_t step = 1;
-    if (s.demand != SWEEP_COMPARE) members = 0;
-    if (members && w->kernel && w->kernel->integers)
+    int is_enclosed = s.demand != SWEEP_PRESCRIBED && s.demand != SWEEP_VAST;
+    if (s.demand == SWEEP_OUTSIDE) members = 0;
+    if (s.demand == SWEEP_COMPARE && w->kernel && w->kernel->integers)
       members = whole_numbers(&offset, &step, key, count);
-    if (members) {
+    if (members && is_enclosed) {
       ISA_DISPATCH(sweep_inputs)(w->x, key + (uint32_t)offset, step, members + SWEEP_PAD);
       sweep_worker_enclose(w, w->x, members);
     }
-    for (int64_t k = 0; k < members; k++)
-      visit(context, key + (uint32_t)(offset + k * step), w->x[k], w->out[i + offset + k * step],
-            w->mid[k], w->rad[k]);
+    for (int64_t k = 0; k < members; k++) {
+      int64_t at = offset + k * step;
+      sweep_visited v = {key + (uint32_t)at, w->out[i + at], &s, 0, 0};
+      if (is_enclosed) {
+        v.mid = w->mid[k];
+        v.rad = w->rad[k];
+      }
+      visit(context, &v);
+    }
     i += count;
   }
 }

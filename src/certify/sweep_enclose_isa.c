@@ -49,8 +49,7 @@ ISA_INLINE vd vd_sqrt(vd x) {
 
 /* ---- exponentials ---------------------------------------------------------------------------- */
 
-/* Inputs beyond reference.huge_from are not asked for; the least float above has exp below 2^130.
- */
+/* Inputs beyond EXP64_MAX are not asked for (reference.vast). */
 ISA_INLINE ball enclose_exp(vd x, const sweep_constants *c) {
   (void)c;
   return positive(vd_exp(vd_min(x, vd_set1(EXP64_MAX))), EXP64_ERROR + 0.5);

@@ -57,6 +57,7 @@ struct sweep_reference {
   float pole, pole_value;     /* NaN: no pole */
   int pole_has_two_sides;     /* an infinity of either sign will do there */
   float huge;                 /* NaN, or: from here on, away from 0, f > 2^129 */
+  float vast;                 /* beyond here f > 2^1000, and has no double enclosure */
   int direction;              /* over the domain; with a turn, above it */
   float turn[2]; /* a turning point lies between these neighbours (or at both); NaN: none */
   int is_angle;
@@ -68,7 +69,8 @@ void sweep_constants_set(sweep_constants *c, const sweep_function *f, float x);
 /* What is asked of the inputs from one key on, and where it ends. */
 typedef enum {
   SWEEP_COMPARE,    /* a finite value, which the double enclosure knows */
-  SWEEP_HUGE,       /* a finite value above 2^129 */
+  SWEEP_HUGE,       /* a finite value above 2^129, which the double enclosure knows */
+  SWEEP_VAST,       /* a finite value above 2^1000, which it does not */
   SWEEP_PRESCRIBED, /* a limit, a pole, or no value: `value`, NaN for none */
   SWEEP_FLUSH,      /* the kernel under test may return 0 */
   SWEEP_OUTSIDE     /* no input of the kernel under test */
@@ -154,6 +156,8 @@ void sweep_ball_error(arb_t error, sweep_balls *b, const sweep_function *f, floa
 void sweep_settle(sweep_element *e, double error);
 /* A result beside what is prescribed there. */
 void sweep_prescribed(sweep_element *e, const sweep_segment *s, float got);
+/* A result where the exact value is above 2^1000. */
+void sweep_vast(sweep_element *e, float got);
 void sweep_record_element(sweep_record *r, const sweep_element *e, uint32_t key);
 
 /* ---- blocks (sweep_block.c) ------------------------------------------------------------------ */
@@ -188,9 +192,15 @@ int sweep_settle_quickly(sweep_element *e, float got, double mid, double rad);
 /* The double enclosure at n <= SWEEP_BATCH inputs of one binade, in w->mid and w->rad. */
 void sweep_worker_enclose(sweep_worker *w, const float *x, int64_t n);
 sweep_segment sweep_worker_segment(const sweep_worker *w, uint32_t key);
-/* Calls visit(context, key, x, got) for every input of a block, already called into w->out, of
- * which the segment says compare. */
-typedef void sweep_visit(void *context, uint32_t key, float x, float got, double mid, double rad);
+/* Calls visit for every input of the function in a block, already called into w->out, in the order
+ * of keys. */
+typedef struct {
+  uint32_t key;
+  float got;
+  const sweep_segment *segment;
+  double mid, rad; /* no prescribed nor vast value: the double enclosure */
+} sweep_visited;
+typedef void sweep_visit(void *context, const sweep_visited *v);
 void sweep_block_visit(sweep_worker *w, uint32_t first, int64_t n, sweep_visit *visit,
                        void *context);
 /* Whether neighbours key and key + 1 have an order, and are both inputs: its direction, or 0. */

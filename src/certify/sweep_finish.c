@@ -14,34 +14,97 @@ typedef struct {
 } candidate;
 
 typedef struct {
+  sweep_worker *worker;
   sweep_peak_kind kind;
   double reach;   /* the error is at least this somewhere */
   int first_only; /* and at most this everywhere: the lowest input is wanted */
   size_t count;   /* may exceed CANDIDATES_MAX: then the rest is not kept */
   candidate *items;
+  candidate *farthest; /* of them, the one where the exact value is vast */
+  int64_t tests;       /* balls that are left; 0: `skipped` may be */
+  int skipped;
 } search;
 
-/* An upper bound of one measure; infinite where only balls can tell. */
-static double upper_bound(sweep_peak_kind kind, double got, double mid, double rad) {
+/* ---- bounds of one element ------------------------------------------------------------------- */
+
+/* One measure, as the double enclosure or a rule has it; hi < 0: it is not compared. Infinite
+ * results that the double enclosure leaves open are a handful (next to 2^128), and take balls. */
+static measure_interval bounds_of(sweep_worker *w, const sweep_visited *v, sweep_peak_kind kind) {
+  const sweep_function *f = &w->request->function;
+  double got = (double)v->got;
   sweep_element e;
-  if (!isfinite(got))
-    return sweep_settle_quickly(&e, (float)got, mid, rad) ? e.error[kind].hi : INFINITY;
-  switch (kind) {
-  case PEAK_ABS:
-    return measure_abs(got, mid, rad).hi;
-  case PEAK_REL:
-    return measure_rel(got, mid, rad).hi;
+  switch (v->segment->demand) {
+  case SWEEP_PRESCRIBED:
+    sweep_prescribed(&e, v->segment, v->got);
+    return e.error[kind];
+  case SWEEP_VAST:
+    sweep_vast(&e, v->got);
+    return e.error[kind];
+  case SWEEP_FLUSH:
+    if (got == 0) return (measure_interval){0, -1};
+    break;
   default:
-    return measure_ulp(got, mid, rad, tensor_dtype_format(ATTEST_FLOAT32)).hi;
+    break;
   }
+  if (!isfinite(got)) {
+    int is_settled = sweep_settle_quickly(&e, v->got, v->mid, v->rad) ||
+                     !sweep_ball(&e, &w->balls, f, sweep_float(v->key), v->got);
+    return is_settled ? e.error[kind] : (measure_interval){0, INFINITY};
+  }
+  if (kind == PEAK_ABS) return measure_abs(got, v->mid, v->rad);
+  if (kind == PEAK_REL) return measure_rel(got, v->mid, v->rad);
+  return measure_ulp(got, v->mid, v->rad, tensor_dtype_format(ATTEST_FLOAT32));
 }
 
-static void visit(void *context, uint32_t key, float x, float got, double mid, double rad) {
+/* Whether an error that doubles do not tell from the largest one is as large, or the same to 256
+ * bits. */
+static int reaches(search *s, const sweep_visited *v) {
+  sweep_worker *w = s->worker;
+  if (isinf(s->reach) && isfinite(v->got) && s->kind != PEAK_REL) return 0;
+  if (!s->tests) {
+    s->skipped = 1;
+    return 0;
+  }
+  s->tests--;
+  arb_t error, reach;
+  arb_init(error);
+  arb_init(reach);
+  if (isinf(s->reach))
+    arb_pos_inf(reach);
+  else
+    arb_set_d(reach, s->reach);
+  int below = 0, above = 0;
+  for (slong bits = FIGURE_BITS; bits <= TIE_BITS && !below && !above; bits *= 2) {
+    sweep_ball_error(error, &w->balls, &w->request->function, sweep_float(v->key), v->got, s->kind,
+                     bits);
+    below = arb_lt(error, reach);
+    above = arb_ge(error, reach);
+  }
+  arb_clear(error);
+  arb_clear(reach);
+  return !below;
+}
+
+/* Among vast values the farthest has the largest absolute error: from one input to the next they
+ * grow by more than 2^980. */
+static int replaces_farthest(search *s, const sweep_visited *v) {
+  if (s->kind != PEAK_ABS || v->segment->demand != SWEEP_VAST || !isfinite(v->got)) return 0;
+  if (!s->farthest) {
+    s->farthest = s->count < CANDIDATES_MAX ? &s->items[s->count] : NULL;
+    return 0;
+  }
+  if (s->worker->request->function.reference->huge > 0) *s->farthest = (candidate){v->key, v->got};
+  return 1;
+}
+
+static void visit(void *context, const sweep_visited *v) {
   search *s = context;
-  (void)x;
-  if (s->first_only && s->count) return;
-  if (upper_bound(s->kind, (double)got, mid, rad) < s->reach) return;
-  if (s->count < CANDIDATES_MAX) s->items[s->count] = (candidate){key, got};
+  if (s->first_only ? s->count > 0 : v->segment->demand == SWEEP_PRESCRIBED) return;
+  measure_interval m = bounds_of(s->worker, v, s->kind);
+  if (m.hi < s->reach) return;
+  if (s->first_only && m.lo < s->reach && !reaches(s, v)) return;
+  if (replaces_farthest(s, v)) return;
+  if (s->count < CANDIDATES_MAX) s->items[s->count] = (candidate){v->key, v->got};
   s->count++;
 }
 
@@ -92,6 +155,29 @@ static void describe_worst(sweep_error *e, sweep_worker *w, float got) {
   e->exact[1] = enclosure_upper(w->balls.y);
 }
 
+/* ---- blocks ---------------------------------------------------------------------------------- */
+
+typedef struct {
+  const sweep_summary *items;
+  size_t count;
+} block_list;
+
+/* Calls a block again: 0, 1, -1. */
+static int call_again(sweep_worker *w, const sweep_summary *block, attest_error *error) {
+  int64_t n = (int64_t)block->count;
+  ISA_DISPATCH(sweep_inputs)(w->in, (uint32_t)block->first, 1, n);
+  int failed = sweep_worker_call(w, w->out, w->in, n, error);
+  if (failed) return failed;
+  if (sweep_result_bits(w->out[0]) == block->first_got &&
+      sweep_result_bits(w->out[n - 1]) == block->last_got)
+    return 0;
+  snprintf(w->failure.reason, sizeof w->failure.reason, "not-deterministic");
+  snprintf(w->failure.detail, sizeof w->failure.detail,
+           "it returned other results for %a .. %a when called again", (double)w->in[0],
+           (double)w->in[n - 1]);
+  return 1;
+}
+
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
 /* The error at the worst element against a limit, in balls. */
@@ -136,22 +222,73 @@ static attest_verdict decide(sweep_worker *w, const sweep_error *e, sweep_peak_k
   return e->is_refined && is_number ? decide_exactly(w, e, kind, limit) : ATTEST_UNDECIDED;
 }
 
-static attest_status decide_bounds(sweep_result *result, sweep_worker *w, attest_error *error) {
+/* An input whose error is above the limit, where there are too many candidates for the largest. */
+typedef struct {
+  sweep_worker *worker;
+  sweep_peak_kind kind;
+  const fmpq *limit;
+  int tests; /* that are left */
+  int found;
+  sweep_error error;
+} witness_search;
+
+static void visit_witness(void *context, const sweep_visited *v) {
+  witness_search *s = context;
+  if (s->found || !s->tests || v->segment->demand == SWEEP_PRESCRIBED) return;
+  measure_interval m = bounds_of(s->worker, v, s->kind);
+  if (m.hi < 0 || is_below(m.hi, s->limit)) return;
+  s->tests--;
+  s->error.key = v->key;
+  s->error.got = sweep_result_bits(v->got);
+  s->found = decide_exactly(s->worker, &s->error, s->kind, s->limit) == ATTEST_REFUTED;
+}
+
+/* 0, 1 or -1; *verdict may become a refutation. */
+static int find_witness(attest_verdict *verdict, sweep_error *e, sweep_worker *w,
+                        const block_list *blocks, sweep_peak_kind kind, const fmpq_t limit,
+                        attest_error *error) {
+  witness_search s = {.worker = w, .kind = kind, .limit = limit, .tests = CANDIDATES_MAX};
+  int calls = BLOCKS_MAX;
+  for (size_t i = 0; i < blocks->count && calls && s.tests && !s.found; i++) {
+    const sweep_summary *b = &blocks->items[i];
+    if (!b->count || is_below(fmax(b->peaks[kind].hi, 0), limit)) continue;
+    int failed = call_again(w, b, error);
+    if (failed) return failed;
+    sweep_block_visit(w, (uint32_t)b->first, (int64_t)b->count, visit_witness, &s);
+    calls--;
+  }
+  if (!s.found) return 0;
+  e->key = s.error.key;
+  describe_worst(e, w, tensor_bits_float(s.error.got));
+  *verdict = ATTEST_REFUTED;
+  return 0;
+}
+
+static int decide_bounds(sweep_result *result, sweep_worker *w, const block_list *blocks,
+                         attest_error *error) {
   const certify_bounds *bounds = w->request->bounds;
   result->bound_count = bounds->count;
   result->bounds = calloc(bounds->count, sizeof *result->bounds);
-  if (!result->bounds) return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+  if (!result->bounds) {
+    attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+    return -1;
+  }
   for (size_t i = 0; i < bounds->count; i++) {
     measure_kind m = bounds->items[i].measure;
     sweep_bound_verdict *v = &result->bounds[i];
     v->text = bounds->items[i].text;
     v->kind = m == MEASURE_ULP ? PEAK_ULP : m == MEASURE_ABS ? PEAK_ABS : PEAK_REL;
-    v->verdict = decide(w, &result->error[v->kind], v->kind, bounds->items[i].limit);
+    sweep_error *e = &result->error[v->kind];
+    v->verdict = decide(w, e, v->kind, bounds->items[i].limit);
+    if (v->verdict == ATTEST_UNDECIDED && !e->is_refined) {
+      int failed = find_witness(&v->verdict, e, w, blocks, v->kind, bounds->items[i].limit, error);
+      if (failed) return failed;
+    }
     attest_verdict worse = certify_worse(result->verdict, v->verdict);
     if (worse != result->verdict) result->decisive = i;
     result->verdict = worse;
   }
-  return ATTEST_OK;
+  return 0;
 }
 
 /* ---- the largest errors ---------------------------------------------------------------------- */
@@ -166,36 +303,41 @@ static sweep_peak peak_of(const sweep_summary *blocks, size_t count, sweep_peak_
   return p;
 }
 
-/* Calls a block again: 0, 1, -1. */
-static int call_again(sweep_worker *w, const sweep_summary *block, attest_error *error) {
-  int64_t n = (int64_t)block->count;
-  ISA_DISPATCH(sweep_inputs)(w->in, (uint32_t)block->first, 1, n);
-  int failed = sweep_worker_call(w, w->out, w->in, n, error);
-  if (failed) return failed;
-  if (sweep_result_bits(w->out[0]) == block->first_got &&
-      sweep_result_bits(w->out[n - 1]) == block->last_got)
-    return 0;
-  snprintf(w->failure.reason, sizeof w->failure.reason, "not-deterministic");
-  snprintf(w->failure.detail, sizeof w->failure.detail,
-           "it returned other results for %a .. %a when called again", (double)w->in[0],
-           (double)w->in[n - 1]);
-  return 1;
+/* Where balls have run out, the next block that surely has the largest error ends the search for
+ * the first one. */
+static int gather_first(search *s, const block_list *blocks, attest_error *error) {
+  sweep_worker *w = s->worker;
+  s->tests = SWEEP_BLOCK;
+  for (size_t i = 0; i < blocks->count && !s->count; i++) {
+    const sweep_summary *b = &blocks->items[i];
+    if (!b->count || b->peaks[s->kind].hi < s->reach) continue;
+    int is_sure = b->peaks[s->kind].lo >= s->reach;
+    if (is_sure) s->tests = SWEEP_BLOCK;
+    s->skipped |= !s->tests;
+    if (!s->tests) continue;
+    int failed = call_again(w, b, error);
+    if (failed) return failed;
+    sweep_block_visit(w, (uint32_t)b->first, (int64_t)b->count, visit, s);
+  }
+  return 0;
 }
 
-static int gather(search *s, sweep_worker *w, const sweep_summary *blocks, size_t count,
-                  attest_error *error) {
-  size_t able = 0, most = s->first_only ? 0 : CANDIDATES_MAX;
-  for (size_t i = 0; i < count; i++)
-    able += blocks[i].count && blocks[i].peaks[s->kind].hi >= s->reach;
-  if (able > BLOCKS_MAX && !s->first_only) {
+static int gather(search *s, const block_list *blocks, attest_error *error) {
+  sweep_worker *w = s->worker;
+  size_t able = 0;
+  if (s->first_only) return gather_first(s, blocks, error);
+  for (size_t i = 0; i < blocks->count; i++)
+    able += blocks->items[i].count && blocks->items[i].peaks[s->kind].hi >= s->reach;
+  if (able > BLOCKS_MAX) {
     s->count = SIZE_MAX;
     return 0;
   }
-  for (size_t i = 0; i < count && s->count <= most; i++) {
-    if (!blocks[i].count || blocks[i].peaks[s->kind].hi < s->reach) continue;
-    int failed = call_again(w, &blocks[i], error);
+  for (size_t i = 0; i < blocks->count && s->count <= CANDIDATES_MAX; i++) {
+    const sweep_summary *b = &blocks->items[i];
+    if (!b->count || b->peaks[s->kind].hi < s->reach) continue;
+    int failed = call_again(w, b, error);
     if (failed) return failed;
-    sweep_block_visit(w, (uint32_t)blocks[i].first, (int64_t)blocks[i].count, visit, s);
+    sweep_block_visit(w, (uint32_t)b->first, (int64_t)b->count, visit, s);
   }
   return 0;
 }
@@ -208,38 +350,43 @@ static int call_one(float *got, sweep_worker *w, uint32_t key, attest_error *err
   return failed;
 }
 
-static void refine(sweep_error *e, sweep_worker *w, const search *s) {
+/* 0 where the largest of the candidates is not as large as what was found in some block: the search
+ * has missed it, and the figures of the blocks stay. */
+static int refine(sweep_error *e, const search *s) {
+  sweep_worker *w = s->worker;
   const candidate *best = &s->items[0];
+  measure_interval m = {s->reach, s->reach};
   for (size_t i = 1; i < s->count; i++)
     if (is_larger(w, &s->items[i], best, s->kind)) best = &s->items[i];
-  sweep_ball_error(w->balls.t, &w->balls, &w->request->function, sweep_float(best->key), best->got,
-                   s->kind, FIGURE_BITS);
-  measure_interval m = measure_interval_arb(w->balls.t);
+  if (sweep_worker_segment(w, best->key).demand != SWEEP_PRESCRIBED) {
+    sweep_ball_error(w->balls.t, &w->balls, &w->request->function, sweep_float(best->key),
+                     best->got, s->kind, FIGURE_BITS);
+    m = measure_interval_arb(w->balls.t);
+  }
+  if (m.hi < s->reach) return 0;
   set_figures(e, m.lo, m.hi);
   e->key = best->key;
-  e->is_refined = 1;
+  e->is_refined = !s->skipped;
   describe_worst(e, w, best->got);
+  return 1;
 }
 
-static int largest_error(sweep_error *e, sweep_worker *w, const sweep_summary *blocks, size_t count,
+static int largest_error(sweep_error *e, sweep_worker *w, const block_list *blocks,
                          sweep_peak_kind kind, attest_error *error) {
-  sweep_peak p = peak_of(blocks, count, kind);
+  sweep_peak p = peak_of(blocks->items, blocks->count, kind);
   if (p.hi < 0) return 0;
   float got;
   e->key = p.key;
   set_figures(e, p.lo, p.hi);
-  search s = {kind, p.lo, p.lo == p.hi, 0, calloc(CANDIDATES_MAX, sizeof(candidate))};
+  search s = {.worker = w, .kind = kind, .reach = p.lo, .first_only = p.lo == p.hi};
+  s.items = calloc(CANDIDATES_MAX, sizeof *s.items);
   if (!s.items) {
     attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
     return -1;
   }
-  int failed = gather(&s, w, blocks, count, error);
-  /* An input outside the visited segments may come first. */
-  if (s.first_only && s.count && s.items[0].key > p.key) s.count = 0;
-  if (!failed && s.count && s.count <= CANDIDATES_MAX) {
-    refine(e, w, &s);
-  } else if (!failed) {
-    e->is_refined = p.lo == p.hi;
+  int failed = gather(&s, blocks, error);
+  int is_found = !failed && s.count && s.count <= CANDIDATES_MAX && refine(e, &s);
+  if (!failed && !is_found) {
     failed = call_one(&got, w, e->key, error);
     if (!failed) describe_worst(e, w, got);
   }
@@ -263,12 +410,14 @@ static void join_blocks(sweep_result *result, const sweep_worker *w, const sweep
 
 int sweep_finish(sweep_result *result, sweep_worker *w, const sweep_summary *blocks, size_t count,
                  attest_error *error) {
+  const block_list all = {blocks, count};
   join_blocks(result, w, blocks, count);
   for (int k = 0; k < PEAK_COUNT; k++) {
-    int failed = largest_error(&result->error[k], w, blocks, count, (sweep_peak_kind)k, error);
+    int failed = largest_error(&result->error[k], w, &all, (sweep_peak_kind)k, error);
     if (failed) return failed;
   }
-  if (decide_bounds(result, w, error)) return -1;
+  int failed = decide_bounds(result, w, &all, error);
+  if (failed) return failed;
   if (sweep_check_sample(result, w, error)) return -1;
   return sweep_specials(result, w, error);
 }

@@ -19,12 +19,12 @@ SWEEP_ENCLOSURES(CHOOSE)
 #define NO_TURN .turn = {NAN, NAN}
 
 static const sweep_reference references[] = {
-    {"exp", "e^x", FUNCTION(exp), EVERYWHERE, LIMITS(0, INFINITY), NO_POLE, .huge = 90,
+    {"exp", "e^x", FUNCTION(exp), EVERYWHERE, LIMITS(0, INFINITY), NO_POLE, .huge = 90, .vast = 709,
      .direction = 1, NO_TURN},
     {"exp2", "2^x", FUNCTION(exp2), EVERYWHERE, LIMITS(0, INFINITY), NO_POLE, .huge = 130,
-     .direction = 1, NO_TURN},
+     .vast = 1000, .direction = 1, NO_TURN},
     {"expm1", "e^x - 1", FUNCTION(expm1), EVERYWHERE, LIMITS(-1, INFINITY), NO_POLE, .huge = 90,
-     .direction = 1, NO_TURN},
+     .vast = 709, .direction = 1, NO_TURN},
     {"log", "log x", FUNCTION(log), .least = FLT_TRUE_MIN, .most = FLT_MAX, LIMITS(NAN, INFINITY),
      .pole = 0, .pole_value = -INFINITY, .huge = NAN, .direction = 1, NO_TURN},
     {"log2", "log x / log 2", FUNCTION(log2), .least = FLT_TRUE_MIN, .most = FLT_MAX,
@@ -78,7 +78,7 @@ static const sweep_reference references[] = {
     PROFILE("biweight", "[1 - x]_+^2", 2),
     PROFILE("triweight", "[1 - x]_+^3", 3),
     {"gaussian", "e^(-x/2)", FUNCTION(gaussian), EVERYWHERE, LIMITS(INFINITY, 0), NO_POLE,
-     .huge = -180, .direction = -1, NO_TURN},
+     .huge = -180, .vast = -1418, .direction = -1, NO_TURN},
 };
 enum { REFERENCES = sizeof references / sizeof *references };
 
@@ -137,10 +137,14 @@ static sweep_segment finite_segment(const sweep_reference *r, uint32_t key) {
   }
   if (r->huge > 0) {
     stop_before(&s, key, sweep_key(r->huge));
+    stop_before(&s, key, sweep_key(r->vast) + 1);
     if (key >= sweep_key(r->huge)) s.demand = SWEEP_HUGE;
+    if (key > sweep_key(r->vast)) s.demand = SWEEP_VAST;
   } else if (r->huge < 0) {
+    stop_before(&s, key, sweep_key(r->vast));
     stop_before(&s, key, sweep_key(r->huge) + 1);
     if (key <= sweep_key(r->huge)) s.demand = SWEEP_HUGE;
+    if (key < sweep_key(r->vast)) s.demand = SWEEP_VAST;
   }
   return s;
 }

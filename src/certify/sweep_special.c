@@ -81,7 +81,7 @@ static int size_class(sweep_worker *w, uint32_t key) {
   const sweep_function *f = &w->request->function;
   sweep_segment s = sweep_reference_segment(f->reference, key);
   double nearest = 0;
-  if (s.demand == SWEEP_HUGE) return 3;
+  if (s.demand == SWEEP_HUGE || s.demand == SWEEP_VAST) return 3;
   if (s.demand == SWEEP_PRESCRIBED) nearest = (double)s.value;
   arb_set_d(w->balls.x, (double)sweep_float(key));
   for (slong prec = 64; s.demand == SWEEP_COMPARE && prec < 8192; prec *= 2) {

@@ -63,6 +63,30 @@ static float saturates(float x) {
   return isinf(y) ? FLT_MAX : y;
 }
 
+/* Just below 2^128 rounds to infinity, and is off by less than a unit there; at 2^128 it is right.
+ */
+static float nan_past_overflow(float x) {
+  return x > 128 && x < 128.25f ? NAN : (float)exp2((double)x);
+}
+
+static float minus_inf_past_overflow(float x) {
+  return x > 128 && x < 128.25f ? -INFINITY : (float)exp2((double)x);
+}
+
+static float nan_at_one_reciprocal(float x) {
+  return x == 0x1.00002p-128f ? NAN : 1 / x;
+}
+
+/* 0 is off by exactly 1 relative, -1 beyond e^90 by a little more. */
+static float negative_from_90(float x) {
+  return x >= 90 ? -1 : x == 80 ? 0 : (float)exp((double)x);
+}
+
+static float saturated_gaussian(float x) {
+  double y = exp((double)x / -2);
+  return isinf((float)y) ? FLT_MAX : (float)y;
+}
+
 /* ---- figures ---- */
 
 typedef struct {
@@ -223,6 +247,62 @@ START_TEST(nan_and_infinity_are_infinite_errors) {
 }
 END_TEST
 
+/* At 2^128 doubles do not tell whether infinity is right: it must not pass for the largest error.
+ */
+START_TEST(a_right_infinity_hides_no_wrong_result) {
+  static const struct {
+    const char *name;
+    sweep_fake *f;
+    float from, to, at;
+    uint64_t wrong;
+  } all[] = {{"exp2", nan_past_overflow, 127.9f, 128.5f, 0x1.000002p+7f, 16383},
+             {"exp2", minus_inf_past_overflow, 127.9f, 128.5f, 0x1.000002p+7f, 16383},
+             {"reciprocal", nan_at_one_reciprocal, 0x1.ffp-129f, 0x1.01p-128f, 0x1.00002p-128f, 1}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    sweep_result r;
+    sweep_fixture_run(&r, all[i].name, all[i].f, all[i].from, all[i].to, "ulp<=1");
+    ck_assert_int_eq(r.verdict, ATTEST_REFUTED);
+    for (int k = 0; k < PEAK_COUNT; k++) {
+      ck_assert(isinf(r.error[k].lo) && r.error[k].is_refined);
+      ck_assert_msg(sweep_float(r.error[k].key) == all[i].at, "%s: infinite at %a", all[i].name,
+                    (double)sweep_float(r.error[k].key));
+    }
+    ck_assert_uint_eq(r.total.bins[SWEEP_BIN_INFINITE], all[i].wrong);
+    sweep_result_clear(&r);
+  }
+}
+END_TEST
+
+/* Results where the exact value is beyond all floats count like others: few, so many that they are
+ * not all tried in balls, and beyond what a double holds. */
+START_TEST(errors_beyond_overflow_are_found) {
+  static const struct {
+    const char *name;
+    sweep_fake *f;
+    float from, to;
+    const char *bound;
+    float at;
+    uint64_t wrong_sign;
+  } all[] = {{"exp", negative_from_90, 79.999f, 90.01f, "rel<=1", 90, 1312},
+             {"exp", negative_from_90, 89.9f, 90.01f, "rel<=1", 90, 1312},
+             {"exp", negative_from_90, 89.9f, 95, "rel<=1", 90, 655361},
+             {"exp", negative_from_90, 708.9f, 709.5f, "abs<=1e308", 709.5f, 9831},
+             {"exp", negative_from_90, 708.9f, 709.2f, "ulp<=16777216", 0x1.628b76p+9f, 4916},
+             {"gaussian", saturated_gaussian, -1500, -1400, "abs<=1e308", -1500, 0}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    sweep_result r;
+    sweep_fixture_run(&r, all[i].name, all[i].f, all[i].from, all[i].to, all[i].bound);
+    const sweep_error *e = &r.error[r.bounds[0].kind];
+    ck_assert_msg(r.verdict == (i == 4 ? ATTEST_CERTIFIED : ATTEST_REFUTED), "%s from %a",
+                  all[i].name, (double)all[i].from);
+    ck_assert_msg(sweep_float(e->key) == all[i].at, "%a", (double)sweep_float(e->key));
+    ck_assert_uint_eq(r.total.wrong_sign, all[i].wrong_sign);
+    ck_assert_uint_lt(r.total.balls, 10);
+    sweep_result_clear(&r);
+  }
+}
+END_TEST
+
 /* ---- edges ---- */
 
 START_TEST(overflow_and_underflow_by_the_rules) {
@@ -353,6 +433,8 @@ void test_sweep(Suite *suite) {
   tcase_add_test(c, one_misrounded_input_is_found);
   tcase_add_test(c, order_and_sign_are_counted);
   tcase_add_test(c, nan_and_infinity_are_infinite_errors);
+  tcase_add_test(c, a_right_infinity_hides_no_wrong_result);
+  tcase_add_test(c, errors_beyond_overflow_are_found);
   tcase_add_test(c, overflow_and_underflow_by_the_rules);
   tcase_add_test(c, masses_of_infinities_are_decided_in_double);
   tcase_add_test(c, special_inputs_are_prescribed);

@@ -39,6 +39,9 @@ static const float directed[] = {0,
                                  88.72284f,
                                  103.97208f,
                                  706.9f,
+                                 709,
+                                 1000,
+                                 1418,
                                  1019,
                                  0x1.47d0fep+34f, /* close to multiples of pi/2 */
                                  0x1.6ac5b2p+87f,
@@ -62,7 +65,8 @@ static void check_input(check *c, float x) {
   sweep_worker *w = &c->worker;
   const sweep_function *f = &c->request.function;
   float inputs[SWEEP_PAD + 1];
-  if (sweep_reference_segment(f->reference, sweep_key(x)).demand != SWEEP_COMPARE) return;
+  sweep_demand demand = sweep_reference_segment(f->reference, sweep_key(x)).demand;
+  if (demand != SWEEP_COMPARE && demand != SWEEP_HUGE) return;
   for (int i = 0; i <= SWEEP_PAD; i++)
     inputs[i] = x;
   sweep_worker_enclose(w, inputs, 1);
