@@ -43,6 +43,7 @@ typedef struct {
 /* Bounds of a sum of squares and of its reference, a row. */
 typedef struct {
   double error_lo, error_hi, exact_lo, exact_hi;
+  int is_chosen; /* over several selections of keys (engine_jump_moments) */
 } engine_moments;
 
 /* An element that has to be looked at. */
@@ -263,6 +264,9 @@ void engine_indices(engine_scratch *scratch, const engine_place *at, const int64
  * all its elements, refuted where an element lies beyond all of them, else undecided. 0: the row
  * has only one selection after all, and nothing was done. */
 int engine_jump(engine_scratch *scratch, const engine_place *at, const engine_view *view);
+/* The row's part of nmse: from above for the admissible selection nearest to it, from below for
+ * any. 0: the row has only one selection, and nothing was done. */
+int engine_jump_moments(engine_scratch *scratch, const engine_place *at, const engine_view *view);
 
 /* ---- tie.c ---- */
 
@@ -279,6 +283,10 @@ int64_t engine_rows_max(const attest_problem *problem, int output);
 int64_t engine_row_index(const attest_problem *problem, const problem_slice *slice, int output,
                          int64_t row);
 void engine_row_moments(const engine_place *at, const engine_view *view, const double *got);
+/* The same in balls, got in scratch, for a selection (NULL: the kernel's own). */
+attest_status engine_moments_of(engine_moments *moments, engine_scratch *scratch,
+                                const engine_place *at, const engine_selection *selection,
+                                attest_error *error);
 /* Sums the rows; where bound or figure stay open, all again in balls. */
 void engine_nmse(engine *e, engine_output *o);
 

@@ -48,21 +48,30 @@ static int keeps_order(const search *s) {
   return 1;
 }
 
+static int is_admitted(const search *s, const engine_selection *found) {
+  const engine_place *at = s->at;
+  return at->e->room->admits(&s->choice, found->keys, found->count, at->o->subject->problem,
+                             at->slice, at->row, at->o->edge);
+}
+
 /* Whether the selection is admissible and explains the row. */
 static int is_explanation(search *s, const engine_selection *found) {
   const engine_place *at = s->at;
-  int admitted = at->e->room->admits(&s->choice, found->keys, found->count, at->o->subject->problem,
-                                     at->slice, at->row, at->o->edge);
+  int admitted = is_admitted(s, found);
   if (!admitted && !s->none) return 0;
   int fit = engine_fits(at, s->view, s->elements, s->count, found);
   s->none &= fit < 0; /* where the order of keys stays open, some that are not admitted may be */
   return admitted && fit > 0;
 }
 
-/* The same of what is chosen now. */
-static int explains(search *s, engine_selection *found) {
+/* What is chosen now. 0: that is no selection. */
+static int take_chosen(const search *s, engine_selection *found) {
   *found = selection_of(s);
-  return (found->count > 0 || s->choice.may_be_empty) && keeps_order(s) && is_explanation(s, found);
+  return (found->count > 0 || s->choice.may_be_empty) && keeps_order(s);
+}
+
+static int explains(search *s, engine_selection *found) {
+  return take_chosen(s, found) && is_explanation(s, found);
 }
 
 /* The first n loose keys, or the last n. */
@@ -206,36 +215,117 @@ static void settle(search *s) {
     refute_or_leave(s);
 }
 
+/* ATTEST_OK and loose_count 0: there is only one selection. */
+static attest_status open_search(search *s, engine_scratch *scratch, const engine_place *at,
+                                 const engine_view *view, attest_error *error) {
+  *s = (search){.at = at,
+                .view = view,
+                .elements = scratch->elements,
+                .count = at->o->width,
+                .got = scratch->got};
+  attest_status status = at->e->room->choice(&s->choice, at->o->subject->problem, at->slice,
+                                             at->row, at->o->edge, error);
+  if (status || s->choice.loose_count == 0) return status;
+  s->chosen = calloc((size_t)s->choice.loose_count + 1, 1);
+  s->weights = malloc((size_t)(s->choice.loose_count + 1) * sizeof *s->weights);
+  s->keys = malloc((size_t)(s->choice.fixed_count + s->choice.loose_count + 1) * sizeof *s->keys);
+  return s->chosen && s->weights && s->keys
+             ? ATTEST_OK
+             : attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
+}
+
+static void close_search(search *s) {
+  free(s->chosen);
+  free(s->weights);
+  free(s->keys);
+  room_choice_clear(&s->choice);
+}
+
 int engine_jump(engine_scratch *scratch, const engine_place *at, const engine_view *view) {
-  search s = {.at = at,
-              .view = view,
-              .elements = scratch->elements,
-              .count = at->o->width,
-              .got = scratch->got};
+  search s;
   attest_error error;
-  attest_status status = at->e->room->choice(&s.choice, at->o->subject->problem, at->slice, at->row,
-                                             at->o->edge, &error);
-  if (!status && s.choice.loose_count == 0) {
-    room_choice_clear(&s.choice);
-    return 0;
-  }
-  s.chosen = calloc((size_t)s.choice.loose_count + 1, 1);
-  s.weights = malloc((size_t)(s.choice.loose_count + 1) * sizeof *s.weights);
-  s.keys = malloc((size_t)(s.choice.fixed_count + s.choice.loose_count + 1) * sizeof *s.keys);
-  if (!status && (!s.chosen || !s.weights || !s.keys))
-    status = attest_fail(&error, ATTEST_ERR_MEMORY, "out of memory");
+  attest_status status = open_search(&s, scratch, at, view, &error);
+  int several = status || s.choice.loose_count > 0;
   if (status) {
     engine_fail(at->e, status, &error);
-  } else {
+  } else if (several) {
     for (int64_t c = 0; c < s.count; c++)
       engine_element_init(&s.elements[c], at, c, scratch->got[c]);
     settle(&s);
     for (int64_t c = 0; c < s.count; c++)
       engine_element_count(at, &s.elements[c]);
   }
-  free(s.chosen);
-  free(s.weights);
-  free(s.keys);
-  room_choice_clear(&s.choice);
-  return 1;
+  close_search(&s);
+  return several;
+}
+
+/* ---- nmse ---- */
+
+/* So many selections are looked through for the sums of a row. */
+enum { MOMENTS_MAX = 1 << 12 };
+
+/* The sums of a row over its selections: of the nearest admissible one, and bounds for all. */
+typedef struct {
+  engine_moments nearest;
+  double error_lo, exact_hi;
+} selection_sums;
+
+static void add_sums(selection_sums *sums, search *s, engine_scratch *scratch,
+                     const engine_selection *found) {
+  attest_error error;
+  engine_moments m;
+  attest_status status = engine_moments_of(&m, scratch, s->at, found, &error);
+  if (status) {
+    engine_fail(s->at->e, status, &error);
+    return;
+  }
+  sums->error_lo = fmin(sums->error_lo, m.error_lo);
+  sums->exact_hi = fmax(sums->exact_hi, m.exact_hi);
+  if (m.error_hi < sums->nearest.error_hi && (!found || is_admitted(s, found))) sums->nearest = m;
+}
+
+static void add_chosen(selection_sums *sums, search *s, engine_scratch *scratch) {
+  engine_selection found;
+  if (take_chosen(s, &found)) add_sums(sums, s, scratch, &found);
+}
+
+/* Those that any_explains looks at first. */
+static void add_some(selection_sums *sums, search *s, engine_scratch *scratch) {
+  int64_t n = s->choice.choose, all = s->choice.loose_count;
+  engine_selection found = {s->keys, 0, NULL};
+  if (s->choice.mixes) {
+    if (s->choice.may_be_empty) add_sums(sums, s, scratch, &found);
+    if (!s->at->e->room->mix(s->weights, &s->choice, s->at->slice, s->got)) return;
+    found = (engine_selection){s->choice.loose, all, s->weights};
+    add_sums(sums, s, scratch, &found);
+    return;
+  }
+  if (choose_given(s)) add_chosen(sums, s, scratch);
+  for (int side = 0; side < 2; side++) {
+    choose_run(s, n >= 0 ? n : side * all, side);
+    add_chosen(sums, s, scratch);
+  }
+}
+
+int engine_jump_moments(engine_scratch *scratch, const engine_place *at, const engine_view *view) {
+  search s;
+  attest_error error;
+  attest_status status = open_search(&s, scratch, at, view, &error);
+  int several = status || s.choice.loose_count > 0;
+  if (status) {
+    engine_fail(at->e, status, &error);
+  } else if (several) {
+    selection_sums sums = {{0, INFINITY, 0, INFINITY, 1}, INFINITY, 0};
+    int all = !s.choice.mixes && selections(&s.choice) <= MOMENTS_MAX;
+    add_sums(&sums, &s, scratch, NULL);
+    if (!all) add_some(&sums, &s, scratch);
+    if (all) choose_run(&s, s.choice.choose > 0 ? s.choice.choose : 0, 0);
+    for (int more = all; more && !engine_stopped(at->e); more = advance(&s))
+      add_chosen(&sums, &s, scratch);
+    at->o->moments[engine_row_index(at->e->problem, at->slice, at->o->output, at->row)] =
+        (engine_moments){all ? sums.error_lo : 0, sums.nearest.error_hi, sums.nearest.exact_lo,
+                         all ? sums.exact_hi : INFINITY, 1};
+  }
+  close_search(&s);
+  return several;
 }

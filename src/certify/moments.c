@@ -33,17 +33,27 @@ static void add_element(engine_moments *m, const engine_output *o, const engine_
   add_square(&m->exact_lo, &m->exact_hi, engine_magnitude(v, c));
 }
 
+static engine_moments moments_of(const engine_output *o, const engine_view *view,
+                                 const double *got) {
+  engine_moments m = {0};
+  for (int64_t c = 0; c < o->width; c++)
+    add_element(&m, o, view, c, got[c]);
+  return m;
+}
+
+static engine_moments *place_of(const engine_place *at) {
+  return &at->o->moments[engine_row_index(at->e->problem, at->slice, at->o->output, at->row)];
+}
+
 void engine_row_moments(const engine_place *at, const engine_view *view, const double *got) {
-  engine_moments m = {0, 0, 0, 0};
-  for (int64_t c = 0; c < at->o->width; c++)
-    add_element(&m, at->o, view, c, got[c]);
-  at->o->moments[engine_row_index(at->e->problem, at->slice, at->o->output, at->row)] = m;
+  engine_moments *m = place_of(at);
+  if (!m->is_chosen) *m = moments_of(at->o, view, got);
 }
 
 /* ---- the sum ---- */
 
 static measure_interval sum_rows(const engine *e, const engine_output *o) {
-  engine_moments sum = {0, 0, 0, 0};
+  engine_moments sum = {0};
   int64_t rows = problem_slice_count(e->problem) * engine_rows_max(e->problem, o->output);
   for (int64_t i = 0; i < rows; i++) {
     const engine_moments *m = &o->moments[i];
@@ -89,8 +99,8 @@ static void split(double *hi, double *lo, double *radius, const arb_t x) {
   arb_clear(rest);
 }
 
-static attest_status ball_row(engine_scratch *scratch, room_balls *balls, const engine_place *at,
-                              attest_error *error) {
+static attest_status ball_moments(engine_moments *moments, engine_scratch *scratch,
+                                  room_balls *balls, const engine_place *at, attest_error *error) {
   const engine_output *o = at->o;
   attest_status status =
       at->e->room->ball(balls, o->subject->problem, at->slice, at->row, o->output,
@@ -103,9 +113,31 @@ static attest_status ball_row(engine_scratch *scratch, room_balls *balls, const 
                       .radius = scratch->radius,
                       .class = balls->class,
                       .tier = TIER_BALL};
-  engine_load(scratch->got, at);
-  engine_row_moments(at, &view, scratch->got);
+  *moments = moments_of(o, &view, scratch->got);
   return ATTEST_OK;
+}
+
+attest_status engine_moments_of(engine_moments *moments, engine_scratch *scratch,
+                                const engine_place *at, const engine_selection *selection,
+                                attest_error *error) {
+  room_balls balls;
+  room_balls_init(&balls, at->o->width);
+  balls.edge = at->o->edge;
+  if (selection) {
+    balls.selection = selection->keys;
+    balls.selected = selection->count;
+    balls.weights = selection->weights;
+  }
+  attest_status status = ball_moments(moments, scratch, &balls, at, error);
+  room_balls_clear(&balls);
+  return status;
+}
+
+static attest_status ball_row(engine_scratch *scratch, room_balls *balls, const engine_place *at,
+                              attest_error *error) {
+  if (place_of(at)->is_chosen) return ATTEST_OK;
+  engine_load(scratch->got, at);
+  return ball_moments(place_of(at), scratch, balls, at, error);
 }
 
 static void ball_slice(engine *e, engine_output *o, const problem_slice *slice) {

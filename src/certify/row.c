@@ -399,6 +399,7 @@ void engine_row(engine_scratch *scratch, const engine_place *at, const engine_vi
   engine_load(scratch->got, at);
   engine_set_largest(&v, o);
   int64_t count = select_elements(scratch, at, &v);
+  if (v.is_jump && o->moments) engine_jump_moments(scratch, at, &v);
   if (v.is_jump) {
     int settled = count && engine_jump(scratch, at, &v);
     if (settled || !count) atomic_fetch_add(&o->ill_posed, 1);

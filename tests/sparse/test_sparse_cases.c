@@ -244,6 +244,42 @@ START_TEST(tied_rows_are_one_selection_or_refuted) {
 }
 END_TEST
 
+/* nmse of a tied row is that of the nearest selection; what is none of them counts in full. */
+START_TEST(nmse_of_tied_rows_is_that_of_the_nearest_selection) {
+  static const float s[4] = {2, 1, 1, 0};
+  static const struct {
+    float p[4];
+    attest_verdict verdict;
+  } rows[] = {
+      {{0.5f, 0.5f, 0, 0}, ATTEST_CERTIFIED},     {{0.5f, 0, 0.5f, 0}, ATTEST_CERTIFIED},
+      {{0.5f, 0, 0.50001f, 0}, ATTEST_CERTIFIED}, {{0.5f, 0.25f, 0.25f, 0}, ATTEST_REFUTED},
+      {{1e30f, 0, 0, 0}, ATTEST_REFUTED},         {{0.5f, NAN, 0.5f, 0}, ATTEST_REFUTED},
+  };
+  fixture_row r;
+  fixture_row_open(&r, "topk-uniform", (const char *[]){"topk", "2", NULL}, s, 4, 4);
+  for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+    memcpy(r.out, rows[i].p, sizeof rows[i].p);
+    attest_verdict verdict = fixture_row_judge_by(&r, "nmse<=1e-6");
+    ck_assert_msg(verdict == rows[i].verdict, "row %zu: verdict %d, not %d", i, (int)verdict,
+                  (int)rows[i].verdict);
+  }
+  fixture_row_close(&r);
+}
+END_TEST
+
+/* Rows whose support can empty mix in any proportion: never certified by nmse beyond all of them.
+ */
+START_TEST(nmse_of_rows_that_can_empty_is_no_pass_for_what_is_far) {
+  static const float s[2] = {-1, -1};
+  fixture_row r;
+  fixture_row_open(&r, "normrelu", (const char *[]){"bandwidth", "2", NULL}, s, 2, 2);
+  memcpy(r.out, (float[]){40, 50}, 2 * sizeof *r.out);
+  ck_assert_int_ne(fixture_row_judge_by(&r, "nmse<=1e-6"), ATTEST_CERTIFIED);
+  ck_assert_int_ne(fixture_row_judge_by(&r, "backward<=4;nmse<=1e-6"), ATTEST_CERTIFIED);
+  fixture_row_close(&r);
+}
+END_TEST
+
 /* ---- hard rows ---- */
 
 enum { LONG = 65536 };
@@ -313,6 +349,8 @@ void test_sparse_cases(Suite *suite) {
   tcase_add_test(tc, mask_that_leaks_after_a_bias_is_refuted);
   tcase_add_test(tc, selections_among_equal_keys);
   tcase_add_test(tc, tied_rows_are_one_selection_or_refuted);
+  tcase_add_test(tc, nmse_of_tied_rows_is_that_of_the_nearest_selection);
+  tcase_add_test(tc, nmse_of_rows_that_can_empty_is_no_pass_for_what_is_far);
   tcase_add_loop_test(tc, hard_rows_have_certified_weights, 0,
                       sizeof hard_rows / sizeof *hard_rows);
   suite_add_tcase(suite, tc);
