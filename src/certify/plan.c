@@ -62,6 +62,32 @@ size_t plan_count(const plan *p) {
   return p->count;
 }
 
+static const char *subject_file(const plan_subject *s,
+                                int (*matches)(const char *text, const char *path),
+                                const char *path) {
+  if (s->library && matches(s->library, path)) return s->library;
+  for (int i = 0; i < OUTPUT_COUNT; i++)
+    if (s->stored[i] && matches(s->stored[i], path)) return s->stored[i];
+  for (char **word = s->words; word && *word; word++)
+    if (matches(*word, path)) return *word;
+  return NULL;
+}
+
+const char *plan_find_file(const plan *p, int (*matches)(const char *text, const char *path),
+                           const char *path) {
+  const char *found = NULL;
+  for (size_t i = 0; i < p->subject_count && !found; i++)
+    found = subject_file(&p->subjects[i], matches, path);
+  for (size_t i = 0; i < p->case_count; i++) {
+    const plan_case *c = &p->cases[i];
+    if (!found && c->input && matches(c->input, path)) found = c->input;
+    for (size_t a = 0; a < c->axis_count; a++)
+      for (size_t k = 0; c->axes[a].kind == AXIS_TENSOR && k < c->axes[a].count && !found; k++)
+        if (matches(c->axes[a].values[k], path)) found = c->axes[a].values[k];
+  }
+  return found;
+}
+
 int plan_needs_data(const plan *p) {
   for (size_t i = 0; i < p->case_count; i++)
     for (size_t a = 0; a < p->cases[i].axis_count; a++) {

@@ -31,6 +31,10 @@ attest_status plan_open(plan **p, const char *path, attest_error *error);
 void plan_close(plan *p);
 
 size_t plan_count(const plan *p);
+/* The first text of the plan that may name a file it reads (inputs, stored outputs, libraries,
+ * words of commands) for which matches() says so; NULL: none. */
+const char *plan_find_file(const plan *p, int (*matches)(const char *text, const char *path),
+                           const char *path);
 /* Whether some case takes rows of the trained model. */
 int plan_needs_data(const plan *p);
 /* "fwd/softcap=30/nq=127": the case's name, and the keys that have several values. Caller frees;

@@ -9,26 +9,30 @@
 static const theorem_link links[] = {
     /* The theorem encloses outputs, and beside it stand those of the sensitivities that `backward`
      * divides by (condition_a, condition_s, second_pass, condition_lse), without a softcap, and of
-     * the division (backward_quiet, backward_verdict). The bound `theory` is another analysis. */
-    {"softmax", "softmax_radius", "out", "softcap+backward theory", "subnormals=ieee",
+     * the division (backward_quiet, backward_verdict). The bound `theory` is another analysis, and
+     * the sums of `nmse` come from double-double. */
+    {"softmax", "softmax_radius", "out", "softcap+backward nmse theory", "subnormals=ieee",
      "softmax_radius"},
-    {"softmax", "softmax_radius", "lse", "softcap+backward theory", "subnormals=ieee lse-base=e",
-     "softmax_lse"},
-    {"softmax", "softmax_radius", "lse", "backward theory", "subnormals=ieee lse-base=2",
+    {"softmax", "softmax_radius", "lse", "softcap+backward nmse theory",
+     "subnormals=ieee lse-base=e", "softmax_lse"},
+    {"softmax", "softmax_radius", "lse", "backward nmse theory", "subnormals=ieee lse-base=2",
      "softmax_lse_base2"},
-    {"gaussian", "sparse_radius", "out", "backward theory", "subnormals=ieee", "gaussian_radius"},
-    {"epanechnikov", "sparse_radius", "out", "backward theory", "subnormals=ieee",
+    {"gaussian", "sparse_radius", "out", "backward nmse theory", "subnormals=ieee",
+     "gaussian_radius"},
+    {"epanechnikov", "sparse_radius", "out", "backward nmse theory", "subnormals=ieee",
      "compact_radius"},
-    {"biweight", "sparse_radius", "out", "backward theory", "subnormals=ieee", "compact_radius"},
-    {"triweight", "sparse_radius", "out", "backward theory", "subnormals=ieee", "compact_radius"},
-    {"normrelu", "sparse_radius", "out", "softcap backward theory", "subnormals=ieee",
+    {"biweight", "sparse_radius", "out", "backward nmse theory", "subnormals=ieee",
+     "compact_radius"},
+    {"triweight", "sparse_radius", "out", "backward nmse theory", "subnormals=ieee",
+     "compact_radius"},
+    {"normrelu", "sparse_radius", "out", "softcap backward nmse theory", "subnormals=ieee",
      "normrelu_radius"},
-    {"relumax", "sparse_radius", "out", "softcap backward theory", "subnormals=ieee",
+    {"relumax", "sparse_radius", "out", "softcap backward nmse theory", "subnormals=ieee",
      "relumax_radius"},
-    {"sparsemax", "sparse_radius", "out", "softcap backward theory", "subnormals=ieee",
+    {"sparsemax", "sparse_radius", "out", "softcap backward nmse theory", "subnormals=ieee",
      "entmax_radius"},
     /* alpha = 1 is softmax, which takes another way */
-    {"entmax", "sparse_radius", "out", "softcap backward theory",
+    {"entmax", "sparse_radius", "out", "softcap backward nmse theory",
      "subnormals=ieee alpha=3/2 alpha=1.5 alpha=2 alpha=4/3 alpha=5/4 alpha=1.25 alpha=1.2 "
      "alpha=1.1 alpha=1.75 alpha=3 alpha=4",
      "entmax_radius"},

@@ -242,7 +242,8 @@ int verb_check(int argc, char **argv) {
   report r = {0};
   int status = verb_options_parse(&options, &definition, argc, argv);
   if (status >= 0) return status;
-  if (!(status = verb_set_threads(&options)) && !(status = verb_can_report(&options))) {
+  if (!(status = verb_refuse_limits(&options)) && !(status = verb_set_threads(&options)) &&
+      !(status = verb_can_report(&options))) {
     verb_catch_interrupts();
     attest_status trouble = check(&r, &options, argc, argv, &error);
     if (trouble) verb_trouble(&error);

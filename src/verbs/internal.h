@@ -53,8 +53,12 @@ void verb_catch_interrupts(void);
 /* --threads: 0, or 2 after the complaint. */
 int verb_set_threads(const verb_options *options);
 /* 0, or 2 after the complaint that a file to be written (--json, --junit, --html, --output) is also
- * named as another. (overwrite.c) */
+ * named as another. (refuse.c) */
 int verb_check_overwrite(const verb_options *options);
+/* Whether a text ("F" or "F:NAME") names the file of a path, devices left out. (refuse.c) */
+int verb_is_same_file(const char *spec, const char *path);
+/* Without a subject to run, flags that limit one have no use: 0, or 2 after the complaint. */
+int verb_refuse_limits(const verb_options *options);
 /* Whether --json, --junit and --html can be written, asked before the work: 0, or 2 after the
  * complaint. */
 int verb_can_report(const verb_options *options);

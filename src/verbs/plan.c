@@ -116,6 +116,19 @@ static int run_plan(planner *l, double budget) {
   return verb_finish(l->r, l->options);
 }
 
+/* Whether a report would take the place of a file that the plan reads, after the complaint. */
+static int overwrites(const plan *p, const verb_options *options) {
+  static const char *const reports[] = {"json", "junit"};
+  for (size_t i = 0; i < 2; i++) {
+    const char *path = verb_option(options, reports[i]);
+    const char *text = path ? plan_find_file(p, verb_is_same_file, path) : NULL;
+    if (text)
+      return verb_usage_error("--%s %s would overwrite %s, which the plan reads: name another file",
+                              reports[i], path, text);
+  }
+  return 0;
+}
+
 int verb_certify_plan(report *r, const verb_options *options, const char *path) {
   const char *time = verb_option(options, "time"), *folder = verb_option(options, "data");
   char data[4096];
@@ -127,6 +140,10 @@ int verb_certify_plan(report *r, const verb_options *options, const char *path) 
     return verb_usage_error("--time %s: a time such as 60s or 5m is wanted", time);
   if (verb_option_count(&rows, options, "rows", 0)) return EXIT_TROUBLE;
   if (plan_open(&p, path, &error)) return verb_trouble(&error);
+  if (overwrites(p, options)) {
+    plan_close(p);
+    return EXIT_TROUBLE;
+  }
   certify_options how = {.interrupted = &verb_interrupted, .rows = rows};
   int status = 0;
   const char *found = NULL;

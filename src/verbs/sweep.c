@@ -227,20 +227,12 @@ static int call(void *context, int worker, float *out, const float *in, int64_t 
   return failed;
 }
 
-/* The suite's own functions have neither an interface nor limits to choose. */
-static int refuse_limits(const verb_options *options) {
-  static const char *const names[] = {"abi", "timeout", "memory"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-    if (verb_option(options, names[i])) return verb_usage_error("--%s is for --library", names[i]);
-  return 0;
-}
-
 /* Merged ledgers need one worker, for the few blocks that are called again. */
 static int open_library(sweep_request *q, library *l, const verb_options *options) {
   const char *spec = verb_option(options, "library"), *abi = verb_option(options, "abi");
   subject_limits limits;
   attest_error error;
-  if (!spec) return refuse_limits(options);
+  if (!spec) return verb_refuse_limits(options);
   if (verb_subject_limits(&limits, options, &error)) return verb_trouble(&error);
   if (q->merge_count) q->threads = 1;
   if (subject_function_open(&l->function, spec, abi, q->threads, SWEEP_BLOCK, &limits, &error))

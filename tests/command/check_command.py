@@ -306,6 +306,9 @@ def disks():
         expect(f"{flags[0]} over the file of {other} exits 2 and leaves it", status == 2 and f"of {other}:" in err and not out and
                held == [open(x, "rb").read() for x in (*inputs.values(), GOOD)], err)
     os.remove(path("link.json"))
+    for flag, value in (("--timeout", "3"), ("--memory", "1G"), ("--outputs", "out,lse")):
+        status, out, err = run("check", "softmax", *BASE, "--out", GOOD, flag, value)
+        expect(f"{flag} of nothing that runs exits 2", status == 2 and flag in err and not out, err)
     status, out, err = run("check", "softmax", *BASE, "--out", GOOD, "--json", "/dev/null", "--junit", "/dev/null")
     expect("two reports into /dev/null are two", status == 0, err)
     status, _, err = run("check", "softmax", *BASE, "--out", GOOD, "--json", path("no/such/folder.json"))

@@ -310,6 +310,13 @@ cases:
     for key, value in (("data", "{generator: ties}"), ("dtype", "f32"), ("shape", "{n: 2, d: 2}")):
         status, out, err, _ = plan(text.replace("input: dump.npz, bound", f"input: dump.npz, {key}: {value}, bound"))
         expect(f"{key} beside input is refused", status == 2 and f"yaml:6: {key}" in err and not out, err)
+    np.save(path("bias.npy"), np.zeros((6, 6), "f4"))
+    open(path("plan.yaml"), "w").write(text.replace("input: dump.npz, bound", "input: dump.npz, params: {bias: bias.npy}, bound"))
+    for flag, name in (("--json", "dump.npz"), ("--junit", "bias.npy"), ("--json", "plan.yaml")):
+        held = open(path(name), "rb").read()
+        status, out, err = run("certify", "plan.yaml", f"{flag}={path(name)}")
+        expect(f"{flag} over {name} of the plan is refused", status == 2 and name in err and "overwrite" in err and not out and
+               held == open(path(name), "rb").read(), err)
     file = path("attest.yaml")
     open(file, "w").write(text)
     status, out, err = run("certify")

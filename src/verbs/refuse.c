@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* No file that a command line asks to write is one that it also names to be read, or to be written
- * by another flag. */
+/* Command lines that would do harm or nothing: a file to be written that is also named to be read,
+ * or to be written by another flag; limits of what is not run. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -25,8 +25,9 @@ static int file_of(struct stat *file, const char *spec) {
   return stat(path, file);
 }
 
-/* Device files (/dev/null, a terminal) take what everyone writes. */
-static int is_same(const char *path, const char *spec) {
+/* Whether `spec` names the file of `path`, or would. Device files (/dev/null, a terminal) take what
+ * everyone writes. */
+int verb_is_same_file(const char *spec, const char *path) {
   struct stat a, b;
   if (!stat(path, &a))
     return S_ISREG(a.st_mode) && !file_of(&b, spec) && a.st_dev == b.st_dev && a.st_ino == b.st_ino;
@@ -38,17 +39,26 @@ static int complain(const verb_setting *written, const char *dashes, const char 
                           written->spelled, written->value, dashes, other);
 }
 
+int verb_refuse_limits(const verb_options *options) {
+  static const char *const names[] = {"abi", "timeout", "memory", "outputs"};
+  if (verb_option(options, "library") || verb_option(options, "exec")) return 0;
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+    if (verb_option(options, names[i]))
+      return verb_usage_error("--%s is for what attest runs (--library, --exec)", names[i]);
+  return 0;
+}
+
 int verb_check_overwrite(const verb_options *options) {
   for (size_t i = 0; i < options->setting_count; i++) {
     const verb_setting *written = &options->settings[i];
     if (!is_written(written->name)) continue;
     for (size_t k = 0; k < options->setting_count; k++) {
       const verb_setting *s = &options->settings[k];
-      if (k != i && s->value && is_same(written->value, s->value))
+      if (k != i && s->value && verb_is_same_file(s->value, written->value))
         return complain(written, "--", s->spelled);
     }
     for (size_t k = 0; k < options->operand_count; k++)
-      if (is_same(written->value, options->operands[k]))
+      if (verb_is_same_file(options->operands[k], written->value))
         return complain(written, "", options->operands[k]);
   }
   return 0;
