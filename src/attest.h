@@ -135,9 +135,9 @@ typedef int attest_subject(const attest_call *call);
  */
 
 /* A function of one float32 under test, in either form. It runs in processes of its own and must
- * give the same result for the same input every time. An array function gets n >= 1 inputs (as a
- * rule 65,536, consecutive floats) and fills out[0 .. n-1]; the arrays do not overlap, and lie at
- * multiples of 64 bytes. */
+ * give the same result for the same input every time, bit for bit and whatever n is. An array
+ * function gets n >= 1 inputs (as a rule 65,536, consecutive floats; also other n, odd ones and 1)
+ * and fills out[0 .. n-1]; the arrays do not overlap, and lie at multiples of 64 bytes. */
 typedef float attest_scalar_function(float x);                             /* --abi scalar */
 typedef void attest_array_function(float *out, const float *in, size_t n); /* --abi array */
 

@@ -84,12 +84,14 @@ typedef struct {
 typedef struct {
   uint64_t first, count; /* keys */
   uint64_t bins[SWEEP_BINS];
-  uint64_t misrounded;          /* another float is nearer, or just as near and even */
-  uint64_t wrong_sign;          /* result and exact value on two sides of zero */
-  uint64_t disorder;            /* neighbours whose results are in the wrong order */
-  uint64_t flushed;             /* 0 where the kernel's contract allows it: not compared */
-  uint64_t outside;             /* no inputs of the kernel: not compared */
-  uint64_t balls;               /* elements that needed balls */
+  uint64_t misrounded; /* another float is nearer, or just as near and even */
+  uint64_t wrong_sign; /* result and exact value on two sides of zero */
+  uint64_t disorder;   /* neighbours whose results are in the wrong order */
+  uint64_t flushed;    /* 0 where the kernel's contract allows it: not compared */
+  uint64_t outside;    /* no inputs of the kernel: not compared */
+  uint64_t balls;      /* elements that needed balls */
+  uint64_t unresolved; /* those that no precision settled: in no bin */
+  uint64_t by_rule;    /* settled by rules that no theorem covers: near limits, beyond 2^1000 */
   uint32_t first_got, last_got; /* bits */
   sweep_peak peaks[PEAK_COUNT];
 } sweep_record;
@@ -136,7 +138,8 @@ typedef struct {
   sweep_special specials[SWEEP_SPECIALS];
   int64_t sampled, witnesses; /* inputs at which MPFR agreed */
   int interrupted;
-  uint64_t resumed; /* inputs that a ledger held already */
+  const char *undecided; /* why, where it is not a bound; NULL */
+  uint64_t resumed;      /* inputs that a ledger held already */
   double seconds, cpu_seconds;
 } sweep_result;
 

@@ -58,6 +58,20 @@ static int classify(double *measured, double *known, sweep_balls *b, float got) 
   return beyond < 0 ? -1 : !beyond;
 }
 
+/* The bin of an error in ulp, -1 when its ends lie in two: between them stands a power of two,
+ * which doubles round to but the error may well miss. */
+static int bin_of(sweep_balls *b, const arb_t ulp) {
+  measure_interval m = measure_interval_arb(ulp);
+  int low = sweep_bin(m.lo), high = sweep_bin(m.hi), bin = -1;
+  if (low == high) return low;
+  if (high > low + 1 || high == SWEEP_BIN_INFINITE) return -1;
+  arb_one(b->x);
+  arb_mul_2exp_si(b->x, b->x, high - 1 + SWEEP_BIN_LEAST);
+  if (arb_lt(ulp, b->x)) bin = low;
+  if (arb_ge(ulp, b->x)) bin = high;
+  return bin;
+}
+
 static void measure(arb_t value, double got, const arb_t y, sweep_peak_kind kind, slong prec) {
   if (kind == PEAK_ULP) measure_ulp_arb(value, got, y, float32(), prec);
   if (kind == PEAK_ABS) measure_abs_arb(value, got, y, prec);
@@ -80,18 +94,32 @@ static int try_precision(sweep_element *e, sweep_balls *b, float got, slong prec
   for (int k = 0; k < PEAK_COUNT; k++) {
     measure(b->t, number, b->y, (sweep_peak_kind)k, prec);
     e->error[k] = measure_interval_arb(b->t);
+    if (k == PEAK_ULP) e->bin = bin_of(b, b->t);
   }
-  e->bin = sweep_bin(e->error[PEAK_ULP].lo);
-  return e->bin == sweep_bin(e->error[PEAK_ULP].hi);
+  return e->bin >= 0;
 }
 
 int sweep_ball(sweep_element *e, sweep_balls *b, const sweep_function *f, float x, float got) {
-  arb_set_d(b->x, (double)x);
   for (slong prec = FIRST_PRECISION; prec <= ENCLOSURE_BALL_PRECISION_MAX; prec *= 2) {
+    arb_set_d(b->x, (double)x);
     f->reference->ball(b->y, b->x, f, prec);
     if (try_precision(e, b, got, prec)) return 0;
+    if (sweep_settle_near_limit(e, f->reference, x, got)) return 0;
   }
   return -1;
+}
+
+/* Below a limit that is a power of two the unit is that of the binade below, though the ball may
+ * not tell. */
+static void measure_at(arb_t value, const sweep_reference *r, float x, double got, const arb_t y,
+                       sweep_peak_kind kind, slong prec) {
+  float limit;
+  if (kind != PEAK_ULP || !sweep_limit(&limit, r, x)) {
+    measure(value, got, y, kind, prec);
+    return;
+  }
+  measure(value, got, y, PEAK_ABS, prec);
+  arb_mul_2exp_si(value, value, 23 - sweep_limit_exponent(limit));
 }
 
 void sweep_ball_error(arb_t error, sweep_balls *b, const sweep_function *f, float x, float got,
@@ -110,7 +138,7 @@ void sweep_ball_error(arb_t error, sweep_balls *b, const sweep_function *f, floa
         arb_zero(error);
       return;
     }
-    measure(error, number, b->y, kind, prec);
+    measure_at(error, f->reference, x, number, b->y, kind, prec);
     if (arb_is_exact(error) || arb_rel_accuracy_bits(error) >= bits) return;
   }
 }
@@ -119,7 +147,7 @@ void sweep_prescribed(sweep_element *e, const sweep_segment *s, float got) {
   int agrees = s->value != s->value ? got != got : s->either_sign ? isinf(got) : got == s->value;
   sweep_settle(e, agrees ? 0 : (double)INFINITY);
   e->misrounded = !agrees;
-  e->wrong_sign = 0;
+  e->wrong_sign = !s->either_sign && ((got < 0 && s->value > 0) || (got > 0 && s->value < 0));
 }
 
 /* Beside 2^1000, |got| < 2^128 changes the relative error by less than 2^-800. An ulp of 2^e ..

@@ -56,18 +56,17 @@ void sweep_worker_enclose(sweep_worker *w, const float *x, int64_t n) {
 
 /* ---- comparing ------------------------------------------------------------------------------- */
 
-static int by_ball(sweep_record *record, sweep_worker *w, uint32_t key, float got,
-                   attest_error *error) {
+/* What stays open may be off by anything; the sweep is undecided then. */
+static void by_ball(sweep_record *record, sweep_worker *w, uint32_t key, float got) {
   sweep_element e;
-  float x = sweep_float(key);
   record->balls++;
-  if (sweep_ball(&e, &w->balls, &w->request->function, x, got)) {
-    attest_fail(error, ATTEST_ERR_SUPPORT, "the result %a at %a stays open at %d bits", (double)got,
-                (double)x, ENCLOSURE_BALL_PRECISION_MAX);
-    return -1;
+  if (!sweep_ball(&e, &w->balls, &w->request->function, sweep_float(key), got)) {
+    sweep_record_element(record, &e, key);
+    return;
   }
-  sweep_record_element(record, &e, key);
-  return 0;
+  record->unresolved++;
+  for (int k = 0; k < PEAK_COUNT; k++)
+    sweep_peak_add(&record->peaks[k], 0, INFINITY, key);
 }
 
 int sweep_settle_quickly(sweep_element *e, float got, double mid, double rad) {
@@ -80,12 +79,13 @@ int sweep_settle_quickly(sweep_element *e, float got, double mid, double rad) {
   if (same_sign && !overflows && most >= 0x1.ffffffp127) return 0;
   sweep_settle(e, overflows ? 0 : (double)INFINITY);
   e->misrounded = !overflows;
-  e->wrong_sign = isinf(got) && !same_sign && least > 0;
+  e->wrong_sign = isinf(got) && !same_sign && mid != 0; /* the exact value is 0 nowhere else */
   return 1;
 }
 
-static int compare_batch(sweep_record *record, sweep_worker *w, uint32_t key, uint32_t step,
-                         int64_t n, const float *got, attest_error *error) {
+static void compare_batch(sweep_record *record, sweep_worker *w, uint32_t key, uint32_t step,
+                          int64_t n, const float *got) {
+  const sweep_reference *r = w->request->function.reference;
   ISA_DISPATCH(sweep_inputs)(w->x, key, step, n + SWEEP_PAD);
   sweep_worker_enclose(w, w->x, n);
   for (int64_t k = 0; step > 1 && k < n; k++)
@@ -97,26 +97,27 @@ static int compare_batch(sweep_record *record, sweep_worker *w, uint32_t key, ui
     int i = w->open[k];
     uint32_t at = key + (uint32_t)i * step;
     sweep_element e;
-    if (sweep_settle_quickly(&e, got[i], w->mid[i], w->rad[i]))
+    if (sweep_settle_quickly(&e, got[i], w->mid[i], w->rad[i])) {
       sweep_record_element(record, &e, at);
-    else if (by_ball(record, w, at, got[i], error))
-      return -1;
+    } else if (sweep_settle_near_limit(&e, r, sweep_float(at), got[i])) {
+      record->by_rule++;
+      sweep_record_element(record, &e, at);
+    } else {
+      by_ball(record, w, at, got[i]);
+    }
   }
-  return 0;
 }
 
 /* n inputs from `key` on in steps, with their results. The first batch comes first and the last one
  * next: where errors grow or shrink steadily, the others hold no new largest one. */
-static int compare(sweep_record *record, sweep_worker *w, uint32_t key, uint32_t step, int64_t n,
-                   const float *got, attest_error *error) {
+static void compare(sweep_record *record, sweep_worker *w, uint32_t key, uint32_t step, int64_t n,
+                    const float *got) {
   int64_t batches = (n + SWEEP_BATCH - 1) / SWEEP_BATCH;
   for (int64_t k = 0; k < batches; k++) {
     int64_t i = (k == 0 ? 0 : k == 1 ? batches - 1 : k - 1) * SWEEP_BATCH;
     int64_t count = n - i < SWEEP_BATCH ? n - i : SWEEP_BATCH;
-    if (compare_batch(record, w, key + (uint32_t)i * step, step, count, got + i * step, error))
-      return -1;
+    compare_batch(record, w, key + (uint32_t)i * step, step, count, got + i * step);
   }
-  return 0;
 }
 
 /* The whole numbers of key .. key + n - 1, all of one sign and binade and finite: the first one's
@@ -133,13 +134,13 @@ static int64_t whole_numbers(int64_t *first, uint32_t *step, uint32_t key, int64
   return n > *first ? (n - *first + *step - 1) / *step : 0;
 }
 
-static int compare_whole(sweep_record *record, sweep_worker *w, uint32_t key, int64_t n,
-                         const float *got, attest_error *error) {
+static void compare_whole(sweep_record *record, sweep_worker *w, uint32_t key, int64_t n,
+                          const float *got) {
   int64_t first;
   uint32_t step;
   int64_t count = whole_numbers(&first, &step, key, n);
   record->outside += (uint64_t)(n - count);
-  return count ? compare(record, w, key + (uint32_t)first, step, count, got + first, error) : 0;
+  if (count) compare(record, w, key + (uint32_t)first, step, count, got + first);
 }
 
 /* The result that a rule without a reference asks for. */
@@ -160,13 +161,16 @@ static void all_match(sweep_record *record, const sweep_segment *s, uint32_t key
 }
 
 /* Segments with a rule: where it is broken, one by one or by what the double enclosure knows. */
-static int compare_plainly(sweep_record *record, sweep_worker *w, const sweep_segment *s,
-                           uint32_t key, int64_t n, const float *got, attest_error *error) {
+static void compare_plainly(sweep_record *record, sweep_worker *w, const sweep_segment *s,
+                            uint32_t key, int64_t n, const float *got) {
   if (ISA_DISPATCH(sweep_matches)(got, n, wanted(s)) == n) {
     all_match(record, s, key, n);
-    return 0;
+    return;
   }
-  if (s->demand == SWEEP_HUGE) return compare(record, w, key, 1, n, got, error);
+  if (s->demand == SWEEP_HUGE) {
+    compare(record, w, key, 1, n, got);
+    return;
+  }
   for (int64_t i = 0; i < n; i++) {
     uint32_t at = key + (uint32_t)i;
     if (s->demand == SWEEP_PRESCRIBED || s->demand == SWEEP_VAST) {
@@ -175,25 +179,26 @@ static int compare_plainly(sweep_record *record, sweep_worker *w, const sweep_se
         sweep_vast(&e, got[i]);
       else
         sweep_prescribed(&e, s, got[i]);
+      record->by_rule += s->demand == SWEEP_VAST && got[i] != INFINITY;
       sweep_record_element(record, &e, at);
     } else if (got[i] == wanted(s)) {
       all_match(record, s, at, 1);
-    } else if (by_ball(record, w, at, got[i], error)) {
-      return -1;
+    } else {
+      by_ball(record, w, at, got[i]);
     }
   }
-  return 0;
 }
 
-static int compare_segment(sweep_record *record, sweep_worker *w, const sweep_segment *s,
-                           uint32_t key, int64_t n, const float *got, attest_error *error) {
-  if (s->demand == SWEEP_OUTSIDE) {
+static void compare_segment(sweep_record *record, sweep_worker *w, const sweep_segment *s,
+                            uint32_t key, int64_t n, const float *got) {
+  if (s->demand == SWEEP_OUTSIDE)
     record->outside += (uint64_t)n;
-    return 0;
-  }
-  if (s->demand != SWEEP_COMPARE) return compare_plainly(record, w, s, key, n, got, error);
-  if (w->kernel && w->kernel->integers) return compare_whole(record, w, key, n, got, error);
-  return compare(record, w, key, 1, n, got, error);
+  else if (s->demand != SWEEP_COMPARE)
+    compare_plainly(record, w, s, key, n, got);
+  else if (w->kernel && w->kernel->integers)
+    compare_whole(record, w, key, n, got);
+  else
+    compare(record, w, key, 1, n, got);
 }
 
 /* ---- order ----------------------------------------------------------------------------------- */
@@ -239,14 +244,14 @@ int sweep_block(sweep_record *record, sweep_worker *w, uint32_t first, int64_t n
   record->count = (uint64_t)n;
   ISA_DISPATCH(sweep_inputs)(w->in, first, 1, n);
   int failed = sweep_worker_call(w, w->out, w->in, n, error);
-  for (int64_t i = 0; i < n && !failed;) {
+  if (failed) return failed;
+  for (int64_t i = 0; i < n;) {
     uint32_t key = first + (uint32_t)i;
     sweep_segment s = sweep_worker_segment(w, key);
     int64_t count = (int64_t)s.last - key + 1 < n - i ? (int64_t)s.last - key + 1 : n - i;
-    failed = compare_segment(record, w, &s, key, count, w->out + i, error);
+    compare_segment(record, w, &s, key, count, w->out + i);
     i += count;
   }
-  if (failed) return failed;
   count_disorder(record, w, first, n);
   record->first_got = sweep_result_bits(w->out[0]);
   record->last_got = sweep_result_bits(w->out[n - 1]);

@@ -59,6 +59,9 @@ struct sweep_reference {
   float huge;                 /* NaN, or: from here on, away from 0, f > 2^129 */
   float vast;                 /* beyond here f > 2^1000, and has no double enclosure */
   int direction;              /* over the domain; with a turn, above it */
+  /* Up to -32 and from 32 on, a float that f comes exponentially close to and is nearer to 0 than;
+   * infinite: x; 0: none (sweep_limit.c). */
+  float limit[2];
   float turn[2]; /* a turning point lies between these neighbours (or at both); NaN: none */
   int is_angle;
 };
@@ -147,7 +150,7 @@ void sweep_balls_open(sweep_balls *b);
 void sweep_balls_close(sweep_balls *b);
 
 /* got against f(x), x a finite input of the domain. 0, or -1 where not even
- * ENCLOSURE_BALL_PRECISION_MAX bits settle it. */
+ * ENCLOSURE_BALL_PRECISION_MAX bits settle it: then e is not set. */
 int sweep_ball(sweep_element *e, sweep_balls *b, const sweep_function *f, float x, float got);
 /* One measure of it, enclosed to `bits` bits at least (or exactly), as a ball. */
 void sweep_ball_error(arb_t error, sweep_balls *b, const sweep_function *f, float x, float got,
@@ -158,6 +161,12 @@ void sweep_settle(sweep_element *e, double error);
 void sweep_prescribed(sweep_element *e, const sweep_segment *s, float got);
 /* A result where the exact value is above 2^1000. */
 void sweep_vast(sweep_element *e, float got);
+/* Whether f(x) comes close to a limit, of what sign and size (sweep_limit.c), and the binade below
+ * it. */
+int sweep_limit(float *limit, const sweep_reference *r, float x);
+int sweep_limit_exponent(float limit);
+/* A result there: 1 when it is settled. */
+int sweep_settle_near_limit(sweep_element *e, const sweep_reference *r, float x, float got);
 void sweep_record_element(sweep_record *r, const sweep_element *e, uint32_t key);
 
 /* ---- blocks (sweep_block.c) ------------------------------------------------------------------ */
@@ -234,6 +243,11 @@ typedef struct {
 /* Exact maxima, verdicts, special values, MPFR; 0, 1 or -1. */
 int sweep_finish(sweep_result *result, sweep_worker *w, const sweep_summary *blocks, size_t count,
                  attest_error *error);
+/* A block called again, into w->in and w->out: 0, 1 (other results than before, too), -1. */
+int sweep_call_again(sweep_worker *w, const sweep_summary *block, attest_error *error);
+/* Whether results depend on the number of inputs in a call (sweep_repeat.c); the same values. */
+int sweep_repeat(const sweep_result *result, sweep_worker *w, const sweep_summary *blocks,
+                 size_t count, attest_error *error);
 /* The table of special values (sweep_special.c), and MPFR's view of random inputs and of x. */
 int sweep_specials(sweep_result *result, sweep_worker *w, attest_error *error);
 attest_status sweep_check_sample(sweep_result *result, sweep_worker *w, attest_error *error);

@@ -51,6 +51,7 @@ static measure_interval bounds_of(sweep_worker *w, const sweep_visited *v, sweep
                      !sweep_ball(&e, &w->balls, f, sweep_float(v->key), v->got);
     return is_settled ? e.error[kind] : (measure_interval){0, INFINITY};
   }
+  if (sweep_settle_near_limit(&e, f->reference, sweep_float(v->key), v->got)) return e.error[kind];
   if (kind == PEAK_ABS) return measure_abs(got, v->mid, v->rad);
   if (kind == PEAK_REL) return measure_rel(got, v->mid, v->rad);
   return measure_ulp(got, v->mid, v->rad, tensor_dtype_format(ATTEST_FLOAT32));
@@ -110,9 +111,9 @@ static void visit(void *context, const sweep_visited *v) {
 
 /* ---- the largest of the candidates ----------------------------------------------------------- */
 
-/* Whether a's error is larger than b's; equal ones, and those that 256 bits do not tell apart, are
- * not. */
-static int is_larger(sweep_worker *w, const candidate *a, const candidate *b,
+/* Whether a's error is larger than b's; equal ones are not. Those that 256 bits do not tell apart
+ * are not either, but *hi is then no less than a's error. */
+static int is_larger(double *hi, sweep_worker *w, const candidate *a, const candidate *b,
                      sweep_peak_kind kind) {
   const sweep_function *f = &w->request->function;
   arb_t ea, eb;
@@ -124,6 +125,7 @@ static int is_larger(sweep_worker *w, const candidate *a, const candidate *b,
     sweep_ball_error(eb, &w->balls, f, sweep_float(b->key), b->got, kind, bits);
     larger = arb_gt(ea, eb) ? 1 : arb_le(ea, eb) ? 0 : -1;
   }
+  if (larger < 0) *hi = fmax(*hi, measure_interval_arb(ea).hi);
   arb_clear(ea);
   arb_clear(eb);
   return larger > 0;
@@ -161,22 +163,6 @@ typedef struct {
   const sweep_summary *items;
   size_t count;
 } block_list;
-
-/* Calls a block again: 0, 1, -1. */
-static int call_again(sweep_worker *w, const sweep_summary *block, attest_error *error) {
-  int64_t n = (int64_t)block->count;
-  ISA_DISPATCH(sweep_inputs)(w->in, (uint32_t)block->first, 1, n);
-  int failed = sweep_worker_call(w, w->out, w->in, n, error);
-  if (failed) return failed;
-  if (sweep_result_bits(w->out[0]) == block->first_got &&
-      sweep_result_bits(w->out[n - 1]) == block->last_got)
-    return 0;
-  snprintf(w->failure.reason, sizeof w->failure.reason, "not-deterministic");
-  snprintf(w->failure.detail, sizeof w->failure.detail,
-           "it returned other results for %a .. %a when called again", (double)w->in[0],
-           (double)w->in[n - 1]);
-  return 1;
-}
 
 /* ---- verdicts -------------------------------------------------------------------------------- */
 
@@ -252,7 +238,7 @@ static int find_witness(attest_verdict *verdict, sweep_error *e, sweep_worker *w
   for (size_t i = 0; i < blocks->count && calls && s.tests && !s.found; i++) {
     const sweep_summary *b = &blocks->items[i];
     if (!b->count || is_below(fmax(b->peaks[kind].hi, 0), limit)) continue;
-    int failed = call_again(w, b, error);
+    int failed = sweep_call_again(w, b, error);
     if (failed) return failed;
     sweep_block_visit(w, (uint32_t)b->first, (int64_t)b->count, visit_witness, &s);
     calls--;
@@ -315,7 +301,7 @@ static int gather_first(search *s, const block_list *blocks, attest_error *error
     if (is_sure) s->tests = SWEEP_BLOCK;
     s->skipped |= !s->tests;
     if (!s->tests) continue;
-    int failed = call_again(w, b, error);
+    int failed = sweep_call_again(w, b, error);
     if (failed) return failed;
     sweep_block_visit(w, (uint32_t)b->first, (int64_t)b->count, visit, s);
   }
@@ -335,7 +321,7 @@ static int gather(search *s, const block_list *blocks, attest_error *error) {
   for (size_t i = 0; i < blocks->count && s->count <= CANDIDATES_MAX; i++) {
     const sweep_summary *b = &blocks->items[i];
     if (!b->count || b->peaks[s->kind].hi < s->reach) continue;
-    int failed = call_again(w, b, error);
+    int failed = sweep_call_again(w, b, error);
     if (failed) return failed;
     sweep_block_visit(w, (uint32_t)b->first, (int64_t)b->count, visit, s);
   }
@@ -352,19 +338,20 @@ static int call_one(float *got, sweep_worker *w, uint32_t key, attest_error *err
 
 /* 0 where the largest of the candidates is not as large as what was found in some block: the search
  * has missed it, and the figures of the blocks stay. */
-static int refine(sweep_error *e, const search *s) {
+static int refine(sweep_error *e, const search *s, double hi) {
   sweep_worker *w = s->worker;
   const candidate *best = &s->items[0];
   measure_interval m = {s->reach, s->reach};
+  double tied = 0;
   for (size_t i = 1; i < s->count; i++)
-    if (is_larger(w, &s->items[i], best, s->kind)) best = &s->items[i];
+    if (is_larger(&tied, w, &s->items[i], best, s->kind)) best = &s->items[i];
   if (sweep_worker_segment(w, best->key).demand != SWEEP_PRESCRIBED) {
     sweep_ball_error(w->balls.t, &w->balls, &w->request->function, sweep_float(best->key),
                      best->got, s->kind, FIGURE_BITS);
     m = measure_interval_arb(w->balls.t);
   }
   if (m.hi < s->reach) return 0;
-  set_figures(e, m.lo, m.hi);
+  set_figures(e, fmax(m.lo, s->reach), fmin(fmax(m.hi, tied), hi));
   e->key = best->key;
   e->is_refined = !s->skipped;
   describe_worst(e, w, best->got);
@@ -385,7 +372,7 @@ static int largest_error(sweep_error *e, sweep_worker *w, const block_list *bloc
     return -1;
   }
   int failed = gather(&s, blocks, error);
-  int is_found = !failed && s.count && s.count <= CANDIDATES_MAX && refine(e, &s);
+  int is_found = !failed && s.count && s.count <= CANDIDATES_MAX && refine(e, &s, p.hi);
   if (!failed && !is_found) {
     failed = call_one(&got, w, e->key, error);
     if (!failed) describe_worst(e, w, got);
@@ -419,5 +406,6 @@ int sweep_finish(sweep_result *result, sweep_worker *w, const sweep_summary *blo
   int failed = decide_bounds(result, w, &all, error);
   if (failed) return failed;
   if (sweep_check_sample(result, w, error)) return -1;
-  return sweep_specials(result, w, error);
+  failed = sweep_specials(result, w, error);
+  return failed ? failed : sweep_repeat(result, w, blocks, count, error);
 }

@@ -109,7 +109,7 @@ static char *identity(const run *r) {
   }
   if (!q->foreign) fingerprint(own, &r->workers[0]);
   if (asprintf(&text,
-               "ledger=1\nversion=%s\nfunction=%s%s\nsubject=%s\nsha256=%s\nfrom=%a\nto=%a\n"
+               "ledger=2\nversion=%s\nfunction=%s%s\nsubject=%s\nsha256=%s\nfrom=%a\nto=%a\n"
                "shard=%d/%d\n",
                ATTEST_VERSION, f->reference->name, rope, sweep_subject_name(q),
                q->foreign ? q->library_sha256 : own, (double)sweep_float(q->first),
@@ -290,6 +290,15 @@ static attest_status sweep_all(run *r, attest_error *error) {
   return failed < 0 ? error->status : ATTEST_OK;
 }
 
+/* What keeps a sweep from a certificate, whatever the bounds say. */
+static void note_undecided(sweep_result *result) {
+  if (!result->planned)
+    result->undecided = "empty-shard";
+  else if (result->total.unresolved && result->verdict != ATTEST_REFUTED)
+    result->undecided = "unresolved";
+  if (result->undecided) result->verdict = ATTEST_UNDECIDED;
+}
+
 attest_status sweep_run(sweep_result *result, const sweep_request *request, attest_error *error) {
   run r = {.request = request, .result = result};
   double start = now(CLOCK_MONOTONIC), cpu = cpu_seconds();
@@ -302,6 +311,7 @@ attest_status sweep_run(sweep_result *result, const sweep_request *request, atte
   close_run(&r);
   if (result->failed) result->verdict = ATTEST_REFUTED;
   if (result->interrupted) result->verdict = ATTEST_UNDECIDED;
+  if (!status && !result->failed && !result->interrupted) note_undecided(result);
   result->seconds = now(CLOCK_MONOTONIC) - start;
   result->cpu_seconds = cpu_seconds() - cpu;
   return status;

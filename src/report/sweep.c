@@ -39,25 +39,44 @@ static const char *scope(char buf[48], const sweep_request *q) {
   return buf;
 }
 
+/* The largest error from above; where it has no upper bound in double though it is finite, from
+ * below: then it starts with ">=". */
+static const char *figure_of(char buf[40], const sweep_error *e) {
+  if (isinf(e->hi) && e->lo > 0 && !isinf(e->lo)) {
+    double below = e->lo * (1 - 0x1p-10); /* four digits of it are below e->lo */
+    snprintf(buf, 40, ">=%.4g", below);
+    return buf;
+  }
+  return report_figure(buf, e->hi);
+}
+
 static void print_errors(FILE *f, const sweep_result *r) {
-  char figure[32];
+  char figure[40];
   unsigned printed = 0;
   for (size_t i = 0; i < r->bound_count; i++) {
     sweep_peak_kind k = r->bounds[i].kind;
     if (printed & 1u << k) continue;
     printed |= 1u << k;
-    fprintf(f, " %s=%s", kinds[k], report_figure(figure, r->error[k].hi));
+    fprintf(f, " %s=%s", kinds[k], figure_of(figure, &r->error[k]));
   }
   fprintf(f, " bound=");
   for (size_t i = 0; i < r->bound_count; i++)
     fprintf(f, "%s%s", i ? ";" : "", r->bounds[i].text);
 }
 
+char *report_sweep_basis(char basis[THEOREM_BASIS], const sweep_result *r, const sweep_request *q) {
+  const char *name = r->total.by_rule ? "" : sweep_reference_name(&q->function);
+  return theorem_sweep_basis(basis, &certify_theorems, name);
+}
+
 void report_sweep_line(FILE *f, const sweep_result *r, const sweep_request *q) {
   char text[48], basis[THEOREM_BASIS];
   print_name(f, r, q);
-  if (r->failed || r->interrupted) {
-    fprintf(f, " reason=%s", r->failed ? r->failure.reason : "interrupted");
+  if (r->failed || r->interrupted || !r->planned) {
+    fprintf(f, " reason=%s",
+            r->failed        ? r->failure.reason
+            : r->interrupted ? "interrupted"
+                             : r->undecided);
     print_range(f, q);
     fputc('\n', f);
     return;
@@ -66,6 +85,7 @@ void report_sweep_line(FILE *f, const sweep_result *r, const sweep_request *q) {
   fprintf(f, " elements=%llu", (unsigned long long)r->planned);
   if (r->total.flushed) fprintf(f, " flushed=%llu", (unsigned long long)r->total.flushed);
   if (r->total.outside) fprintf(f, " outside=%llu", (unsigned long long)r->total.outside);
+  if (r->undecided) fprintf(f, " reason=%s", r->undecided);
   print_errors(f, r);
   if (sweep_record_compared(&r->total))
     fprintf(f, " at=%a got=%a exact=%.17g..%.17g", (double)sweep_float(worst->key),
@@ -73,9 +93,9 @@ void report_sweep_line(FILE *f, const sweep_result *r, const sweep_request *q) {
   fprintf(f, " misrounded=%llu disorder=%llu wrong-sign=%llu",
           (unsigned long long)r->total.misrounded, (unsigned long long)r->total.disorder,
           (unsigned long long)r->total.wrong_sign);
+  if (r->total.unresolved) fprintf(f, " unresolved=%llu", (unsigned long long)r->total.unresolved);
   print_range(f, q);
-  fprintf(f, " scope=%s basis=%s\n", scope(text, q),
-          theorem_sweep_basis(basis, &certify_theorems, sweep_reference_name(&q->function)));
+  fprintf(f, " scope=%s basis=%s\n", scope(text, q), report_sweep_basis(basis, r, q));
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */
@@ -139,14 +159,14 @@ static void print_specials(FILE *f, const sweep_result *r) {
 }
 
 void report_sweep_tables(FILE *f, const sweep_result *r, const sweep_request *q) {
-  char figure[32];
+  char figure[40];
   (void)q;
-  if (r->failed || r->interrupted) return;
+  if (r->failed || r->interrupted || !r->planned) return;
   fprintf(f, "\n");
   for (int k = 0; k < PEAK_COUNT; k++) {
     const sweep_error *e = &r->error[k];
     fprintf(f, "  largest %s: %s%s at %a: got %a, exact %.17g\n", kinds[k],
-            e->is_refined ? "" : "at most ", report_figure(figure, e->hi),
+            e->is_refined || isinf(e->hi) ? "" : "at most ", figure_of(figure, e),
             (double)sweep_float(e->key), (double)tensor_bits_float(e->got), e->exact[0]);
   }
   print_histogram(f, &r->total);

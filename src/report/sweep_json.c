@@ -49,11 +49,14 @@ static json_t *histogram_of(const sweep_record *r) {
   return bins;
 }
 
+/* "unresolved" only where there are some. */
 static json_t *counts_of(const sweep_record *r) {
-  return json_pack("{s:o, s:o, s:o, s:o, s:o, s:o}", "compared", count_of(sweep_record_compared(r)),
-                   "misrounded", count_of(r->misrounded), "disorder", count_of(r->disorder),
-                   "wrong_sign", count_of(r->wrong_sign), "flushed", count_of(r->flushed),
-                   "outside", count_of(r->outside));
+  json_t *counts = json_pack(
+      "{s:o, s:o, s:o, s:o, s:o, s:o}", "compared", count_of(sweep_record_compared(r)),
+      "misrounded", count_of(r->misrounded), "disorder", count_of(r->disorder), "wrong_sign",
+      count_of(r->wrong_sign), "flushed", count_of(r->flushed), "outside", count_of(r->outside));
+  if (r->unresolved) json_object_set_new(counts, "unresolved", count_of(r->unresolved));
+  return counts;
 }
 
 static json_t *binades_of(const sweep_result *result) {
@@ -117,7 +120,7 @@ static json_t *function_of(const sweep_request *q) {
 
 static json_t *document_of(const sweep_result *r, const sweep_request *q) {
   char basis[THEOREM_BASIS];
-  theorem_sweep_basis(basis, &certify_theorems, sweep_reference_name(&q->function));
+  report_sweep_basis(basis, r, q);
   json_t *sha = q->library_sha256 ? json_string(q->library_sha256) : json_null();
   json_t *d =
       json_pack("{s:s, s:o, s:s, s:o, s:s, s:o, s:o, s:s, s:o, s:s}", "schema", "attest-sweep/1",
@@ -129,6 +132,7 @@ static json_t *document_of(const sweep_result *r, const sweep_request *q) {
                 : q->first == 0 && q->last == UINT32_MAX ? "all-inputs"
                                                          : "range");
   if (q->shards > 1) json_object_set_new(d, "shard", json_sprintf("%d/%d", q->shard, q->shards));
+  if (r->undecided) json_object_set_new(d, "reason", json_string(r->undecided));
   if (r->failed)
     json_object_set_new(
         d, "failure",

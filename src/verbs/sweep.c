@@ -257,6 +257,14 @@ static int finish(const sweep_result *result, const sweep_request *q, const verb
   if (!verb_option(options, "quiet")) report_sweep_tables(stdout, result, q);
   fflush(stdout);
   if (result->failed) fprintf(stderr, "attest: subject: %s\n", result->failure.detail);
+  if (result->undecided && !result->planned)
+    fprintf(stderr,
+            "attest: shard %d/%d of this range has no inputs: the range has fewer blocks of 65,536 "
+            "than shards\n",
+            q->shard, q->shards);
+  if (result->total.unresolved)
+    fprintf(stderr, "attest: no precision settled %llu results: they are in no histogram\n",
+            (unsigned long long)result->total.unresolved);
   if (result->interrupted && q->ledger)
     fprintf(stderr, "attest: interrupted: the same command goes on from %s\n", q->ledger);
   if (json && !result->interrupted && report_sweep_json(json, result, q, &error)) {

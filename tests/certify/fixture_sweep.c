@@ -12,8 +12,8 @@ static int call(void *context, int worker, float *out, const float *in, int64_t 
   return 0;
 }
 
-void sweep_fixture_run(sweep_result *result, const char *name, sweep_fake *f, float from, float to,
-                       const char *bound) {
+void sweep_fixture_run_on(sweep_result *result, const sweep_reference *reference, sweep_fake *f,
+                          float from, float to, const char *bound) {
   attest_error error = {0};
   certify_bounds bounds = {0, NULL};
   sweep_foreign foreign = {call, &f};
@@ -28,12 +28,17 @@ void sweep_fixture_run(sweep_result *result, const char *name, sweep_fake *f, fl
                      .seed = tests_seed(),
                      .samples = 20,
                      .threads = 2};
-  q.function.reference = sweep_reference_find(name);
-  ck_assert_ptr_nonnull(q.function.reference);
+  q.function.reference = reference;
+  ck_assert_ptr_nonnull(reference);
   ck_assert_int_eq(certify_bounds_add(&bounds, bound, &error), ATTEST_OK);
   attest_status status = sweep_run(result, &q, &error);
   ck_assert_msg(status == ATTEST_OK, "%s", error.message);
   certify_bounds_clear(&bounds);
+}
+
+void sweep_fixture_run(sweep_result *result, const char *name, sweep_fake *f, float from, float to,
+                       const char *bound) {
+  sweep_fixture_run_on(result, sweep_reference_find(name), f, from, to, bound);
 }
 
 /* |got - x| in units 2^(max(floor(log2 |x|), -126) - 23). */

@@ -12,6 +12,9 @@ typedef float sweep_fake(float x);
  * this process. clear() the result. */
 void sweep_fixture_run(sweep_result *result, const char *name, sweep_fake *f, float from, float to,
                        const char *bound);
+/* The same against a row that is not in the table. */
+void sweep_fixture_run_on(sweep_result *result, const sweep_reference *reference, sweep_fake *f,
+                          float from, float to, const char *bound);
 
 /* The same counts by MPFR, input by input. */
 typedef struct {

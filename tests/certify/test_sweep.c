@@ -87,6 +87,36 @@ static float saturated_gaussian(float x) {
   return isinf((float)y) ? FLT_MAX : (float)y;
 }
 
+static float flushed_sine(float x) {
+  float y = sinf(x);
+  return fabsf(y) < FLT_MIN ? 0 : y;
+}
+
+static float half(float x) {
+  return x / 2;
+}
+
+static float never_zero(float x) {
+  float y = correct_exp(x);
+  return y > 0 ? y : FLT_TRUE_MIN;
+}
+
+static float saturated_tanh(float x) {
+  return x > 10 ? 0x1.fffffep-1f : x < -10 ? -0x1.fffffep-1f : tanhf(x);
+}
+
+static float saturated_silu(float x) {
+  return nextafterf(x, 0);
+}
+
+static float minus_inf_for_tiny(float x) {
+  return x < -750 ? -INFINITY : correct_exp(x);
+}
+
+static float infinity_at_zero(float x) {
+  return x == 0 ? INFINITY : logf(x);
+}
+
 /* ---- figures ---- */
 
 typedef struct {
@@ -303,6 +333,149 @@ START_TEST(errors_beyond_overflow_are_found) {
 }
 END_TEST
 
+/* ---- errors that come close to a power of two ---- */
+
+/* The error is 2^k (1 - tiny): doubles round it to 2^k, and where tiny is 2^-(10^9) so do all
+ * balls. */
+START_TEST(errors_next_to_a_bin_are_settled) {
+  static const struct {
+    const char *name;
+    sweep_fake *f;
+    float from, to;
+    double hi;
+    int bin;       /* of all errors but 0, or -1 */
+    int any_balls; /* whether they may take some */
+  } all[] = {{"sin", flushed_sine, -0x1p-140f, 0x1p-140f, 512.5, -1, 1},
+             {"silu", half, -0x1.001p-25f, -0x1p-25f, 1, -1, 1},
+             {"exp", never_zero, -200, -199, 1, 16, 1},
+             {"tanh", saturated_tanh, 50, 51, 1, 16, 0},
+             {"tanh", saturated_tanh, -0x1.2p+100f, -0x1p+99f, 1, 16, 0},
+             {"sigmoid", saturated_tanh, 1e9f, 1.01e9f, 1, 16, 0},
+             {"expm1", saturated_tanh, -1.01e9f, -1e9f, 1, 16, 0},
+             {"silu", saturated_silu, 0x1.fp+30f, 0x1.1p+31f, 1, 16, 0}};
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    sweep_result r;
+    sweep_fixture_run(&r, all[i].name, all[i].f, all[i].from, all[i].to, "ulp<=1");
+    uint64_t n = sweep_record_compared(&r.total);
+    ck_assert_uint_eq(n, r.planned);
+    ck_assert_uint_eq(r.total.unresolved, 0);
+    ck_assert_int_eq(r.verdict, all[i].hi <= 1 ? ATTEST_CERTIFIED : ATTEST_REFUTED);
+    ck_assert_msg(r.error[PEAK_ULP].hi <= all[i].hi, "%s: %a", all[i].name, r.error[PEAK_ULP].hi);
+    if (all[i].bin >= 0) ck_assert_uint_eq(r.total.bins[all[i].bin], n);
+    ck_assert(all[i].any_balls || r.total.balls == 0);
+    sweep_result_clear(&r);
+  }
+}
+END_TEST
+
+static int holds(arb_t value, measure_interval m) {
+  arb_t end;
+  arb_init(end);
+  arb_set_d(end, m.lo);
+  int holds = !arb_lt(value, end);
+  arb_set_d(end, m.hi);
+  holds = holds && !arb_gt(value, end);
+  arb_clear(end);
+  return holds;
+}
+
+/* What is said of results near a limit, against 2,000 bits. */
+START_TEST(limits_agree_with_balls) {
+  static const char *const names[] = {"tanh", "sigmoid", "expm1", "silu"};
+  const tensor_format *format = tensor_dtype_format(ATTEST_FLOAT32);
+  sweep_function f = {.reference = sweep_reference_find(names[_i])};
+  uint64_t seed = tests_seed();
+  int settled = 0;
+  arb_t x, y, t;
+  arb_init(x);
+  arb_init(y);
+  arb_init(t);
+  for (int k = 0; k < 4000; k++) {
+    float input = (float)(32 + 400 * tests_uniform(&seed)), limit;
+    if (k % 8 == 0) input = (float)(k % 16 ? 64 : 128);
+    if (tests_random(&seed) % 2) input = -input;
+    if (!sweep_limit(&limit, f.reference, input)) continue;
+    float near = nextafterf(limit, 0), gots[] = {limit,     near,      nextafterf(near, 0), -limit,
+                                                 limit / 2, limit * 2, 0x1p-140f,           0,
+                                                 -0x1p-3f,  FLT_MAX,   limit * 1.25f};
+    float got = gots[tests_random(&seed) % (sizeof gots / sizeof *gots)];
+    sweep_element e;
+    if (!sweep_settle_near_limit(&e, f.reference, input, got)) continue;
+    settled++;
+    arb_set_d(x, (double)input);
+    f.reference->ball(y, x, &f, 2000);
+    double nearest;
+    ck_assert(enclosure_round(&nearest, y, format) && e.misrounded == ((double)got != nearest));
+    ck_assert_int_eq(e.wrong_sign, (double)got * nearest < 0);
+    measure_abs_arb(t, (double)got, y, 2000);
+    ck_assert_msg(holds(t, e.error[PEAK_ABS]), "%s abs %a %a", names[_i], (double)input,
+                  (double)got);
+    measure_rel_arb(t, (double)got, y, 2000);
+    ck_assert_msg(holds(t, e.error[PEAK_REL]), "%s rel %a %a", names[_i], (double)input,
+                  (double)got);
+    measure_ulp_arb(t, (double)got, y, format, 2000);
+    ck_assert_msg(holds(t, e.error[PEAK_ULP]), "%s ulp %a %a", names[_i], (double)input,
+                  (double)got);
+    arb_get_lbound_arf(arb_midref(x), t, 1000); /* towards 0 by less than to the next double */
+    double low = arf_get_d(arb_midref(x), ARF_RND_DOWN);
+    ck_assert_int_eq(e.bin, sweep_bin(low));
+  }
+  ck_assert_int_gt(settled, 1000);
+  arb_clear(x);
+  arb_clear(y);
+  arb_clear(t);
+}
+END_TEST
+
+/* A row for which neither doubles nor balls are good enough at one input. */
+static void wide_enclose(double *mid, double *rad, const float *x, int64_t n,
+                         const sweep_constants *c) {
+  (void)c;
+  for (int64_t i = 0; i < n; i++) {
+    mid[i] = exp((double)x[i]);
+    rad[i] = mid[i] * 0x1p-20;
+  }
+}
+
+static sweep_enclose *choose_wide(void) {
+  return wide_enclose;
+}
+
+static void vague_ball(arb_t y, const arb_t x, const sweep_function *f, slong prec) {
+  (void)f;
+  arb_exp(y, x, prec);
+  if (arf_cmp_d(arb_midref(x), 0.75) == 0) arb_add_error_2exp_si(y, -20);
+}
+
+START_TEST(what_stays_open_leaves_the_sweep_undecided) {
+  sweep_result r;
+  sweep_reference vague = *sweep_reference_find("exp");
+  vague.enclose = choose_wide;
+  vague.ball = vague_ball;
+  float from = 0x1.7fffp-1f, to = 0x1.8001p-1f;
+  sweep_fixture_run_on(&r, &vague, correct_exp, from, to, "ulp<=100");
+  ck_assert_int_eq(r.verdict, ATTEST_UNDECIDED);
+  ck_assert_str_eq(r.undecided, "unresolved");
+  ck_assert_uint_eq(r.total.unresolved, 1);
+  ck_assert_uint_eq(sweep_record_compared(&r.total), r.planned - 1);
+  sweep_result_clear(&r);
+  sweep_fixture_run_on(&r, &vague, misrounded_once, from, to, "ulp<=0.25");
+  ck_assert_int_eq(r.verdict, ATTEST_REFUTED);
+  sweep_result_clear(&r);
+}
+END_TEST
+
+START_TEST(infinities_of_the_wrong_sign_are_counted) {
+  sweep_result r;
+  sweep_fixture_run(&r, "exp", minus_inf_for_tiny, -751, -749.9f, "ulp<=1");
+  ck_assert_uint_eq(r.total.wrong_sign, 16384);
+  sweep_result_clear(&r);
+  sweep_fixture_run(&r, "log", infinity_at_zero, -0.0f, 1e-44f, "ulp<=1");
+  ck_assert_uint_eq(r.total.wrong_sign, 2);
+  sweep_result_clear(&r);
+}
+END_TEST
+
 /* ---- edges ---- */
 
 START_TEST(overflow_and_underflow_by_the_rules) {
@@ -434,6 +607,10 @@ void test_sweep(Suite *suite) {
   tcase_add_test(c, order_and_sign_are_counted);
   tcase_add_test(c, nan_and_infinity_are_infinite_errors);
   tcase_add_test(c, a_right_infinity_hides_no_wrong_result);
+  tcase_add_test(c, errors_next_to_a_bin_are_settled);
+  tcase_add_loop_test(c, limits_agree_with_balls, 0, 4);
+  tcase_add_test(c, what_stays_open_leaves_the_sweep_undecided);
+  tcase_add_test(c, infinities_of_the_wrong_sign_are_counted);
   tcase_add_test(c, errors_beyond_overflow_are_found);
   tcase_add_test(c, overflow_and_underflow_by_the_rules);
   tcase_add_test(c, masses_of_infinities_are_decided_in_double);

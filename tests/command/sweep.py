@@ -9,7 +9,7 @@ import sqlite3
 import subprocess
 import time
 
-from attest_command import ATTEST, SEED, done, expect, path, run
+from attest_command import ATTEST, SEED, done, expect, path, run, validate
 
 RANGE = ["--from", "1", "--to", "1.5"]  # 65 blocks
 
@@ -108,6 +108,14 @@ def ledgers():
     expect("shards merge to the same certificate, byte for byte", merged == whole, merged[3])
     status, _, out, err = sweep("exp", *RANGE, "--merge", shards[0], "--merge", shards[1])
     expect("a shard that is missing exits 2", status == 2 and "lack" in err, err)
+    small = ["log", "--from", "1", "--to", "1.0001"]
+    whole = document(*small)
+    for i in (1, 2):
+        status, d, out, err = document(*small, "--shard", f"{i}/2", "--resume", path(f"small{i}"))
+        validate(path("sweep.json"), "sweep")
+    expect("an empty shard is undecided and says so", status == 3 and "reason=empty-shard" in out and "no inputs" in err and
+           d["verdict"] == "undecided" and d["reason"] == "empty-shard", out + err)
+    expect("... and its ledger merges", document(*small, "--merge", path("small1"), "--merge", path("small2")) == whole)
 
 
 LIBRARY = """
@@ -128,6 +136,13 @@ float chatty(float x) { if (x == 0.7f) puts("0"); return expo(x); }
 void slow(float *out, const float *in, size_t n) { usleep(50000); for (size_t i = 0; i < n; i++) out[i] = expf(in[i]); }
 static unsigned state;
 float fickle(float x) { state = state * 1664525u + 1013904223u; return expo(x) * (1 + (state >> 31) * 0x1p-23f); }
+/* Sixteen at a time, and a wrong loop for the rest. */
+void tail(float *out, const float *in, size_t n) {
+  for (size_t i = 0; i < n; i++) out[i] = i < n / 16 * 16 ? expo(in[i]) : 7;
+}
+/* Right in blocks, wrong in a short call. */
+void shy(float *out, const float *in, size_t n) { for (size_t i = 0; i < n; i++) out[i] = n < 16 && in[i] == 1 ? 3 : expo(in[i]); }
+float capped(float x) { return x > 88 ? 0x1.fffffep+127f : expo(x); }
 void rounding(float *out, const float *in, size_t n) { array(out, in, n); __asm__("ldmxcsr %0" : : "m"((unsigned){0x3f80})); }
 """
 
@@ -154,6 +169,16 @@ def libraries():
             ("fickle", ["--bound", "ulp<=4"], "not-deterministic", "again"), ("rounding", ["--abi", "array"], "environment", "changed")):
         status, facts, out, err = one(symbol, *flags)
         expect(f"{symbol} is refuted with a reason", status == 1 and facts.get("reason") == reason and word in err, out + err)
+    for symbol, ends in (("tail", ["0.69", "0.71"]), ("tail", ["0.5", "0x1.fffffep-1"]), ("shy", ["0.5", "0x1.01p0"])):
+        status, facts, out, err = sweep("exp", "--library", f"./lib.so:{symbol}", "--abi", "array", "--quiet",
+                                        "--from", ends[0], "--to", ends[1])
+        expect(f"{symbol} is refuted: results depend on the number of inputs", status == 1 and
+               facts.get("reason") == "not-deterministic" and "in one with" in err, out + err)
+    status, facts, out, err = sweep("exp", "--library", "./lib.so:capped", "--from", "709.5", "--to", "710.5",
+                                    "--bound", "abs<=1")
+    expect("a finite error beyond all doubles is not called infinite", status == 1 and facts["abs"].startswith(">=1.79") and
+           float.fromhex(facts["at"]) == 710.5 and "largest abs: >=1.79" in out, out + err)
+    expect("... and no theorem is named where none covers it", facts["basis"].startswith("derived"), out)
     status, facts, out, err = one("lazy", "--abi", "array")
     expect("what is not written is refuted", status == 1 and facts["ulp"] == "inf", out + err)
     status, facts, out, err = one("chatty")
