@@ -100,12 +100,15 @@ static void run_profile(float *out, const float *in, int64_t n, const void *cont
   for (int64_t i = 0; i < n; i++)
     out[i] = ready ? 0 : NAN;
   if (ready) {
+    /* A negative distance, which is none, would weigh more than all others. */
     for (int64_t i = 0; i < n; i++)
-      score[i] = in[i] * factor + shift;
+      score[i] = (is_gaussian && !(in[i] >= 0) ? 0 : in[i]) * factor + shift;
     score[n] = shift;
     sparse_support_f32(&support, score, n + 1, &p->pack);
     for (int64_t i = 0; i < support.count && support.key[i] < n; i++)
       out[support.key[i]] = (float)support.weight[i];
+    for (int64_t i = 0; i < n; i++)
+      if (is_gaussian && !(in[i] >= 0)) out[i] = NAN;
     sparse_support_close(&support);
   }
   free(score);

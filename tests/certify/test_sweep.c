@@ -531,6 +531,30 @@ START_TEST(special_inputs_are_prescribed) {
 }
 END_TEST
 
+/* A distance below 0 does not change what the Gaussian gives at others in the same call. */
+START_TEST(own_functions_give_the_same_in_any_company) {
+  static const float in[] = {-FLT_MAX, -1, -0.0f, 0, FLT_TRUE_MIN, FLT_MIN, 0.5f, 1, 3, NAN};
+  enum { N = sizeof in / sizeof *in };
+  for (size_t i = 0; sweep_function_name(i); i++) {
+    const sweep_kernel *k = sweep_kernel_find(sweep_function_name(i));
+    sweep_function f = {.reference = sweep_reference_find(sweep_function_name(i))};
+    attest_error error;
+    void *context = NULL;
+    float out[N], alone;
+    if (!k || k->integers) continue;
+    if (k->open) ck_assert_int_eq(k->open(&context, &f, &error), ATTEST_OK);
+    k->run(out, in, N, context);
+    for (int j = 0; j < N; j++) {
+      k->run(&alone, &in[j], 1, context);
+      if (in[j] >= k->least && in[j] <= k->most)
+        ck_assert_msg(sweep_result_bits(out[j]) == sweep_result_bits(alone), "%s at %a: %a and %a",
+                      f.reference->name, (double)in[j], (double)out[j], (double)alone);
+    }
+    if (k->close) k->close(context);
+  }
+}
+END_TEST
+
 /* ---- keys, pieces, records ---- */
 
 START_TEST(keys_are_in_the_order_of_values) {
@@ -615,6 +639,7 @@ void test_sweep(Suite *suite) {
   tcase_add_test(c, overflow_and_underflow_by_the_rules);
   tcase_add_test(c, masses_of_infinities_are_decided_in_double);
   tcase_add_test(c, special_inputs_are_prescribed);
+  tcase_add_test(c, own_functions_give_the_same_in_any_company);
   tcase_add_test(c, keys_are_in_the_order_of_values);
   tcase_add_test(c, turning_points_lie_where_the_table_says);
   tcase_add_test(c, records_survive_their_bytes);
