@@ -285,7 +285,7 @@ lint: ## clang-tidy and cppcheck, with .clang-tidy and .cppcheck
 	  -D_GNU_SOURCE -DATTEST_ISA=baseline -q -j $(JOBS) --error-exitcode=1 src
 	@echo "lint: $(words $(TIDY_SOURCES) $(ISA_SOURCES)) sources, findings 0"
 
-faults: $(BUILD)/attest ## kill -9 at 100 random moments of certify, sweep and writing reports, and other faults
+faults: $(BUILD)/attest ## kill -9 at 100 random moments each of check, certify, reference and sweep, and other faults
 	@ATTEST_FAULTS=100 TEST_TIMEOUT=1800 tests/command/run $(BUILD)/attest tests/command/faults.py
 
 oracles: $(BUILD)/run-tests ## Arb, MPFR, rationals, double-double and double on the same rows; radii attacked by search

@@ -70,7 +70,7 @@ expect "the C kernel compiles as the README says" 0 '' \
 expect "... and certifies" 0 '^CERTIFIED .*subject=./kernel.so:attention ' \
   "$attest" check softmax --q q.npy --k k.npy --v v.npy --causal top-left --library ./kernel.so:attention
 mkdir tests
-cat >tests/subject.py <<'END'
+cat >my_kernel.py <<'END'
 import sys
 import numpy as np
 import json
