@@ -105,10 +105,15 @@ static int choose_given(search *s) {
   return fixed == s->choice.fixed_count && loose == s->choice.choose;
 }
 
+/* The first of the loose keys (side 0) or the last (1); where any number may be chosen, none or
+ * all. */
+static void choose_canonical(search *s, int side) {
+  choose_run(s, s->choice.choose >= 0 ? s->choice.choose : side * s->choice.loose_count, side);
+}
+
 static int canonical_explains(search *s, engine_selection *found) {
-  int64_t n = s->choice.choose, all = s->choice.loose_count;
   for (int side = 0; side < 2; side++) {
-    choose_run(s, n >= 0 ? n : side * all, side);
+    choose_canonical(s, side);
     if (explains(s, found)) return 1;
   }
   return 0;
@@ -291,18 +296,17 @@ static void add_chosen(selection_sums *sums, search *s, engine_scratch *scratch)
 
 /* Those that any_explains looks at first. */
 static void add_some(selection_sums *sums, search *s, engine_scratch *scratch) {
-  int64_t n = s->choice.choose, all = s->choice.loose_count;
   engine_selection found = {s->keys, 0, NULL};
   if (s->choice.mixes) {
     if (s->choice.may_be_empty) add_sums(sums, s, scratch, &found);
     if (!s->at->e->room->mix(s->weights, &s->choice, s->at->slice, s->got)) return;
-    found = (engine_selection){s->choice.loose, all, s->weights};
+    found = (engine_selection){s->choice.loose, s->choice.loose_count, s->weights};
     add_sums(sums, s, scratch, &found);
     return;
   }
   if (choose_given(s)) add_chosen(sums, s, scratch);
   for (int side = 0; side < 2; side++) {
-    choose_run(s, n >= 0 ? n : side * all, side);
+    choose_canonical(s, side);
     add_chosen(sums, s, scratch);
   }
 }
