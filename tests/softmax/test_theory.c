@@ -13,7 +13,7 @@ enum { KEYS_MAX = 4096, D_MAX = 1000 };
 typedef struct {
   double q[D_MAX], k[2 * KEYS_MAX], v[KEYS_MAX], x[2], out, lse;
   int64_t n, d;
-  const char *scale, *temperature;
+  const char *scale, *temperature, *softcap;
   attest_dtype storage[3]; /* of q, k, v */
 } row;
 
@@ -51,6 +51,7 @@ static attest_problem *problem_of(row *r) {
   }
   ck_assert_int_eq(attest_problem_set(p, "scale", r->scale, &error), ATTEST_OK);
   ck_assert_int_eq(attest_problem_set(p, "temperature", r->temperature, &error), ATTEST_OK);
+  if (r->softcap) ck_assert_int_eq(attest_problem_set(p, "softcap", r->softcap, &error), ATTEST_OK);
   ck_assert_msg(problem_resolve(p, &error) == ATTEST_OK, "%s", error.message);
   return p;
 }
@@ -122,6 +123,33 @@ static void result_is_within(row *r, const char *model, double out, double lse) 
   ck_assert_double_le(fabs(out - r->x[0]), bound[0]);
   ck_assert_double_le(fabs(lse - r->x[1]), bound[1]);
   attest_problem_free(p);
+}
+
+/* The bounds of a declared machine, of a row that is freed. */
+static void declared(double bound[2], double x[2], row *r, const char *model) {
+  attest_error error;
+  room_machine machine;
+  ck_assert_int_eq(softmax_machine_parse(&machine, model, &error), ATTEST_OK);
+  attest_problem *p = problem_of(r);
+  bounds(bound, r, p, &machine);
+  memcpy(x, r->x, sizeof r->x);
+  attest_problem_free(p);
+  free(r);
+}
+
+/* What a machine of the model returns for out and lse is no further than bounds that may be
+ * infinite. */
+static void result_is_no_further(row *r, const char *model, double out, double lse) {
+  double bound[2], x[2];
+  declared(bound, x, r, model);
+  ck_assert_double_le(fabs(out - x[0]), bound[0]);
+  ck_assert_double_le(fabs(lse - x[1]), bound[1]);
+}
+
+static void machine_overflows(row *r, const char *model) {
+  double bound[2], x[2];
+  declared(bound, x, r, model);
+  ck_assert(isinf(bound[0]) && isinf(bound[1]));
 }
 
 /* A dot product whose every addition loses half a unit, before a temperature that magnifies it. */
@@ -251,6 +279,68 @@ START_TEST(each_output_rounds_to_its_own_format) {
 }
 END_TEST
 
+/* 2^27 + 7.875 - 2^27 is 0 in float32. The slope of the cap at 7.875 is small, at 0 it is 1. */
+START_TEST(an_error_moves_the_slope_of_a_softcap) {
+  row *r = two_keys(1, 0x1p27, 0);
+  r->d = 3;
+  r->softcap = "1";
+  r->q[1] = r->q[2] = 1;
+  r->k[1] = 7.875;
+  r->k[2] = -0x1p27;
+  r->k[3] = r->k[4] = r->k[5] = 0;
+  r->v[1] = -1;
+  result_is_no_further(r, "products=float32", 0, log(2));
+}
+END_TEST
+
+/* 2^33 + 512 is 2^33 in float32, so that a score of -1024 becomes 0. In double its weight is 0. */
+START_TEST(a_weight_of_nothing_may_become_one_of_something) {
+  row *r = two_keys(1, 0, 0);
+  const double query[] = {1, 0x1p-10, 0x1p-10, 1};
+  const double keys[] = {0, 0, 0, 0, -0x1p33, -0x1p19, -0x1p19, 0x1p33};
+  r->d = 4;
+  memcpy(r->q, query, sizeof query);
+  memcpy(r->k, keys, sizeof keys);
+  r->v[0] = -1;
+  r->v[1] = 1;
+  result_is_no_further(r, "products=float32", 0, log(2));
+}
+END_TEST
+
+/* An exponential whose error is as large as itself may be 0, or twice what it should be. */
+START_TEST(a_useless_exponential_has_no_bound) {
+  row *r = new_row(1000, 1);
+  r->v[0] = 1;
+  result_is_no_further(r, "products=float32,exp=16777216", 1, log(2));
+}
+END_TEST
+
+/* Products that a machine flushes before it scales them. */
+START_TEST(products_underflow_before_they_are_scaled) {
+  row *r = new_row(2, D_MAX);
+  r->scale = "1e37";
+  for (int a = 0; a < D_MAX; a++)
+    r->q[a] = r->k[a] = 0x1p-75;
+  r->v[0] = 1;
+  r->v[1] = -1;
+  result_is_no_further(r, "products=float32", 0, log(2));
+  r = two_keys(0x1p-13, 0x1p-13, 0);
+  r->scale = "67108864";
+  r->v[1] = -1;
+  result_is_no_further(r, "products=bfloat16,accumulate=float16", 0, log(2));
+}
+END_TEST
+
+START_TEST(products_overflow_before_they_are_scaled) {
+  row *r = two_keys(1e20, 1e20, 2e20);
+  r->scale = "1e-30";
+  machine_overflows(r, "products=float32");
+  r = two_keys(300, 300, 0); /* 90000 in float16 */
+  r->scale = "1e-4";
+  machine_overflows(r, "products=bfloat16,accumulate=float16");
+}
+END_TEST
+
 /* ---- what each rounding is charged, in units of roundoff of float32 ---- */
 
 /* The bounds of out and lse of a row, which is freed. */
@@ -354,6 +444,11 @@ void test_theory(Suite *suite) {
   tcase_add_test(tc, rounded_weights_need_not_be_those_of_the_normaliser);
   tcase_add_test(tc, every_format_underflows_in_its_own_range);
   tcase_add_test(tc, each_output_rounds_to_its_own_format);
+  tcase_add_test(tc, an_error_moves_the_slope_of_a_softcap);
+  tcase_add_test(tc, a_weight_of_nothing_may_become_one_of_something);
+  tcase_add_test(tc, a_useless_exponential_has_no_bound);
+  tcase_add_test(tc, products_underflow_before_they_are_scaled);
+  tcase_add_test(tc, products_overflow_before_they_are_scaled);
   tcase_add_test(tc, inputs_of_more_digits_are_rounded_on_their_way_in);
   tcase_add_test(tc, each_move_of_the_maximum_is_charged);
   tcase_add_test(tc, sums_deeper_than_their_format_bears_have_no_bound);
