@@ -54,9 +54,11 @@ export CK_DEFAULT_TIMEOUT ?= 60
 # suffix (see tensor/isa.h).
 ISA_SOURCES = $(wildcard src/*/*_isa.c)
 ISAS = baseline $(if $(filter x86_64,$(shell uname -m)),avx2 avx512)
-# The compiler vectorises the loops over components that are written in plain C.
-isa_baseline = -O3
-isa_avx2 = -O3 -mavx2 -mfma -mf16c
+# The compiler vectorises the loops over components that are written in plain C; with checks in every
+# line of them that takes minutes.
+ISA_OPTIMISE = $(if $(SAN_CFLAGS),-O1,-O3)
+isa_baseline = $(ISA_OPTIMISE)
+isa_avx2 = $(isa_baseline) -mavx2 -mfma -mf16c
 isa_avx512 = $(isa_avx2) -mavx512f -mavx512vl -mavx512dq -mavx512bw -mprefer-vector-width=512
 
 LIB_SOURCES = $(filter-out $(ISA_SOURCES) $(MUTANTS_MAIN),\
@@ -236,9 +238,9 @@ FUZZ = build-fuzz
 SECONDS ?= 600
 FORMATS ?= npy npz safetensors yaml json words
 FUZZ_TARGETS = $(addprefix $(FUZZ)/fuzz_,tensor text words)
-FUZZ_BUILD = $(MAKE) --no-print-directory CC=clang BUILD=$(FUZZ) isa_baseline=-O1 \
-  isa_avx2='-O1 -mavx2 -mfma -mf16c' CFLAGS='-O1 -g -fno-omit-frame-pointer \
-  -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all'
+# No kernel parses anything: they go without checks.
+FUZZ_BUILD = $(MAKE) --no-print-directory CC=clang BUILD=$(FUZZ) ISA_OPTIMISE='-O1 -fno-sanitize=all' \
+  CFLAGS='-O1 -g -fno-omit-frame-pointer -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=all'
 
 fuzz: ## fuzz the parsers under sanitizers (FORMATS="npy npz safetensors yaml json words", SECONDS=600 each)
 	@$(FUZZ_BUILD) $(FUZZ_TARGETS)
@@ -295,7 +297,7 @@ oracles: $(BUILD)/run-tests ## Arb, MPFR, rationals, double-double and double on
 THREADS = build-threads
 threads: ## the parallel regions under the thread sanitizer
 	@$(MAKE) --no-print-directory CC=clang BUILD=$(THREADS) CFLAGS='-O1 -g' SAN_CFLAGS=-fsanitize=thread \
-	  isa_baseline=-O1 isa_avx2='-O1 -mavx2 -mfma -mf16c' $(THREADS)/attest
+	  $(THREADS)/attest
 	@tests/audit/threads $(THREADS)/attest
 
 sanitizers: ## the unit tests under the address and undefined-behaviour sanitizers
@@ -306,10 +308,10 @@ memcheck: $(BUILD)/run-tests ## the tests of the ball and exact tiers under valg
 
 COVERAGE = build-coverage
 coverage: ## run all tests with counts, print the share of lines that they reach in each folder of src/
-	@$(MAKE) --no-print-directory BUILD=$(COVERAGE) CFLAGS='-O1 -g --coverage -fprofile-update=single' \
+	@$(MAKE) --no-print-directory BUILD=$(COVERAGE) ISA_OPTIMISE=-O1 CFLAGS='-O1 -g --coverage -fprofile-update=single' \
 	  $(COVERAGE)/attest $(COVERAGE)/run-tests
 	@find $(COVERAGE) -name '*.gcda' -delete
-	@$(MAKE) --no-print-directory BUILD=$(COVERAGE) CFLAGS='-O1 -g --coverage -fprofile-update=single' check || \
+	@$(MAKE) --no-print-directory BUILD=$(COVERAGE) ISA_OPTIMISE=-O1 CFLAGS='-O1 -g --coverage -fprofile-update=single' check || \
 	  echo "coverage: a test failed in this build, which counts lines all the same; see make check"
 	@tests/audit/coverage $(COVERAGE)
 

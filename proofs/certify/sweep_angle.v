@@ -586,54 +586,60 @@ apply (relative_ball _ Y f 6 (1 / 100) (13 / 2)); [exact HY| | |exact Q1|exact Q
 - split; [is_const|]. unfold dyadic_R. cbn [num expo]. change (-54)%Z with (-1 + -53)%Z. rewrite bpow_plus. simpl (bpow radix2 (-1)). lra.
 Qed.
 
-(* ---- sin x and cos x: theta = 1 ---- *)
-(* What sweep_reference.c computes, with balls, for the binade of the float m 2^e: the quarter turns of
-   2^e are part[0] + part[1] + part[2], multiples of 2^-25 and 2^-52 and a double, up to 2^-106 and a
-   multiple of 4. *)
-Definition quarter_turns (e : Z) (hi mi lo : float64) : Prop := exists (a0 a1 J : Z) (p2 delta : R),
+(* ---- the parts of theta ---- *)
+(* What sweep_reference.c computes, with balls: theta is theta[0] + theta[1] up to 2^-100, ... *)
+Definition angle_parts (theta : R) (hi lo : float64) : Prop := exists t0 t1, stands64 hi t0 /\ stands64 lo t1 /\
+  Rabs t0 <= 2 * Rabs theta /\ Rabs t1 <= 2 * u * Rabs theta /\ Rabs (theta - (t0 + t1)) <= pow2 (-100) * Rabs theta.
+(* ... and for the binade of the float m 2^e: the quarter turns of 2^e theta are part[0] + part[1] +
+   part[2], multiples of 2^-25 and 2^-52 and a double, up to 2^-106 and a multiple of 4. *)
+Definition quarter_turns (theta : R) (e : Z) (hi mi lo : float64) : Prop := exists (a0 a1 J : Z) (p2 delta : R),
   stands64 hi (IZR a0 * pow2 (-25)) /\ (Z.abs a0 <= 2 ^ 26)%Z /\ stands64 mi (IZR a1 * pow2 (-52)) /\ (Z.abs a1 <= 2 ^ 26)%Z /\
   stands64 lo p2 /\ Rabs p2 <= pow2 (-53) /\ Rabs delta <= pow2 (-106) /\
-  pow2 e / (PI / 2) = IZR a0 * pow2 (-25) + IZR a1 * pow2 (-52) + p2 + delta + 4 * IZR J.
+  pow2 e * theta / (PI / 2) = IZR a0 * pow2 (-25) + IZR a1 * pow2 (-52) + p2 + delta + 4 * IZR J.
 
-Lemma turned_contains q (x : float64) v : single x v ->
-  (Rabs v <= 1 / 2 -> encloses (turned_small q x (const (Dyadic 1 0)) (const (Dyadic 0 0))) (sin (v + IZR q * (PI / 2)))) /\
+(* `turned` q quarters ahead, f the function that it encloses at v theta. *)
+Definition turned_encloses (q : Z) (x : float64) (v theta f : R) : Prop :=
+  (forall hi lo, angle_parts theta hi lo -> Rabs (v * theta) <= 78555 / 100000 -> encloses (turned_small q x hi lo) f) /\
   (forall m e inverse_unit hi mi lo, v = IZR m * pow2 e -> (Z.abs m <= 2 ^ 24)%Z -> (-149 <= e <= 104)%Z ->
-    stands64 inverse_unit (pow2 (- e)) -> quarter_turns e hi mi lo ->
-    encloses (turned_large q x inverse_unit hi mi lo) (sin (v + IZR q * (PI / 2)))).
+    stands64 inverse_unit (pow2 (- e)) -> quarter_turns theta e hi mi lo -> encloses (turned_large q x inverse_unit hi mi lo) f).
+
+Lemma turned_contains q (x : float64) v theta : single x v -> pow2 (-700) <= Rabs theta ->
+  turned_encloses q x v theta (sin (v * theta + IZR q * (PI / 2))).
 Proof.
-intros S. assert (Sz := single_size x v S). destruct S as [Hx [_ Bv]]. assert (U := u_small). split.
-- intros H. rewrite <- (Rmult_1_r v). apply (sweep_angle_small q x _ _ v 1 1 0); try assumption.
-  + exact is_one64.
-  + exact is_zero64.
-  + lra.
-  + rewrite Rabs_R1. lra.
-  + rewrite Rabs_R0, Rabs_R1. lra.
-  + replace (1 - (1 + 0)) with 0 by ring. rewrite Rabs_R0, Rabs_R1, Rmult_1_r. apply bpow_ge_0.
-  + rewrite Rmult_1_r. lra.
-  + rewrite Rmult_1_r. destruct Sz as [Sz|Sz]; [left; exact Sz|right]. apply Rle_trans with (2 := Sz). apply bpow_le. lia.
+intros S T. assert (Sz := single_size x v S). destruct S as [Hx [_ Bv]]. split.
+- intros hi lo [t0 [t1 [H0 [H1 [B0 [B1 Bt]]]]]] Bs. apply (sweep_angle_small q x _ _ v theta t0 t1); try assumption; [lra|].
+  destruct Sz as [Sz|Sz]; [left; exact Sz|right]. rewrite Rabs_mult.
+  apply Rle_trans with (bpow radix2 (-149 + -700)); [apply bpow_le; lia|]. rewrite bpow_plus.
+  apply Rmult_le_compat; auto using bpow_ge_0.
 - intros m e iu hi mi lo Ev Bm Be Hi [a0 [a1 [J [p2 [delta [A1 [A2 [A3 [A4 [A5 [A6 [A7 A8]]]]]]]]]]]].
-  rewrite <- (Rmult_1_r v). apply (sweep_angle_large q x iu hi mi lo v 1 p2 delta m e a0 a1 (m * J)); try assumption; try (split; assumption).
-  rewrite Rmult_1_r, Ev. replace (IZR m * pow2 e / (PI / 2)) with (IZR m * (pow2 e / (PI / 2))) by (field; destruct half_pi_range; lra).
+  apply (sweep_angle_large q x iu hi mi lo v theta p2 delta m e a0 a1 (m * J)); try assumption; try (split; assumption).
+  rewrite Ev. replace (IZR m * pow2 e * theta / (PI / 2)) with (IZR m * (pow2 e * theta / (PI / 2))) by (field; destruct half_pi_range; lra).
   rewrite A8, mult_IZR. ring.
 Qed.
 
-(** theorem: sweep_sin — the double enclosure of sin in sweeps contains sin x for every float x, in each binade given the parts of a quarter turn that sweep_reference.c computes with balls. used by: src/certify/sweep_enclose_isa.c, src/certify/sweep_reference.c *)
-Theorem sweep_sin (x : float64) v : single x v ->
-  (Rabs v <= 1 / 2 -> encloses (turned_small 0 x (const (Dyadic 1 0)) (const (Dyadic 0 0))) (sin v)) /\
-  (forall m e inverse_unit hi mi lo, v = IZR m * pow2 e -> (Z.abs m <= 2 ^ 24)%Z -> (-149 <= e <= 104)%Z ->
-    stands64 inverse_unit (pow2 (- e)) -> quarter_turns e hi mi lo ->
-    encloses (turned_large 0 x inverse_unit hi mi lo) (sin v)).
+(** theorem: sweep_rope_sin — the double enclosure of sin(x theta) in sweeps contains it for every float x and every theta of at least 2^-700, in each binade given the parts of theta and of a quarter turn that sweep_reference.c computes with balls. used by: src/certify/sweep_enclose_isa.c, src/certify/sweep_reference.c *)
+Theorem sweep_rope_sin (x : float64) v theta : single x v -> pow2 (-700) <= Rabs theta ->
+  turned_encloses 0 x v theta (sin (v * theta)).
 Proof.
-intros S. assert (T := turned_contains 0 x v S). replace (v + 0 * (PI / 2)) with v in T by ring. exact T.
+intros S T. assert (C := turned_contains 0 x v theta S T). replace (v * theta + 0 * (PI / 2)) with (v * theta) in C by ring. exact C.
 Qed.
 
-(** theorem: sweep_cos — the same for cos, a quarter turn further. used by: src/certify/sweep_enclose_isa.c, src/certify/sweep_reference.c *)
-Theorem sweep_cos (x : float64) v : single x v ->
-  (Rabs v <= 1 / 2 -> encloses (turned_small 1 x (const (Dyadic 1 0)) (const (Dyadic 0 0))) (cos v)) /\
-  (forall m e inverse_unit hi mi lo, v = IZR m * pow2 e -> (Z.abs m <= 2 ^ 24)%Z -> (-149 <= e <= 104)%Z ->
-    stands64 inverse_unit (pow2 (- e)) -> quarter_turns e hi mi lo ->
-    encloses (turned_large 1 x inverse_unit hi mi lo) (cos v)).
+(** theorem: sweep_rope_cos — the same for cos, a quarter turn further. used by: src/certify/sweep_enclose_isa.c, src/certify/sweep_reference.c *)
+Theorem sweep_rope_cos (x : float64) v theta : single x v -> pow2 (-700) <= Rabs theta ->
+  turned_encloses 1 x v theta (cos (v * theta)).
 Proof.
-intros S. assert (T := turned_contains 1 x v S). replace (v + 1 * (PI / 2)) with (PI / 2 + v) in T by ring.
-rewrite <- cos_sin in T. exact T.
+intros S T. assert (C := turned_contains 1 x v theta S T).
+replace (v * theta + 1 * (PI / 2)) with (PI / 2 + v * theta) in C by ring. rewrite <- cos_sin in C. exact C.
 Qed.
+
+(* ---- sin x and cos x: theta = 1 ---- *)
+Lemma one_theta : pow2 (-700) <= Rabs 1.
+Proof. rewrite Rabs_R1. change 1 with (pow2 0). apply bpow_le. lia. Qed.
+
+(** theorem: sweep_sin — the same for sin x, theta = 1. used by: src/certify/sweep_enclose_isa.c, src/certify/sweep_reference.c *)
+Theorem sweep_sin (x : float64) v : single x v -> turned_encloses 0 x v 1 (sin v).
+Proof. intros S. rewrite <- (Rmult_1_r v) at 2. apply sweep_rope_sin; [exact S|exact one_theta]. Qed.
+
+(** theorem: sweep_cos — the same for cos x. used by: src/certify/sweep_enclose_isa.c, src/certify/sweep_reference.c *)
+Theorem sweep_cos (x : float64) v : single x v -> turned_encloses 1 x v 1 (cos v).
+Proof. intros S. rewrite <- (Rmult_1_r v) at 2. apply sweep_rope_cos; [exact S|exact one_theta]. Qed.

@@ -117,21 +117,49 @@ have H A : read (foldl (run 1) A before) q = read A q + direct q (flatten before
 by rewrite H read_empty add0r.
 Qed.
 
-(* Every way to build a state: token by token from a state, or by adding two states. *)
+(* Every way to build a state: token by token from a state, or by adding two states; the tokens count
+   in any order. *)
 Inductive builds : state -> seq token -> Prop :=
 | build_empty : builds empty [::]
 | build_step A s t : builds A s -> builds (step 1 A t) (rcons s t)
-| build_merge A B s s' : builds A s -> builds B s' -> builds (add A B) (s ++ s').
+| build_merge A B s s' : builds A s -> builds B s' -> builds (add A B) (s ++ s')
+| build_order A s p : builds A s -> Permutation.Permutation s p -> builds A p.
 
-(** theorem: merges — every tree of merged states, in chunks of any length, reads as the plain sum over
-    all its tokens.
-    used by: src/taylor/identity.c *)
-Theorem merges A s q : builds A s -> read A q = direct q s.
+Lemma direct_order q s p : Permutation.Permutation s p -> direct q s = direct q p.
 Proof.
-rewrite /direct; elim=> [|B s' t _ IH|B C s' s'' _ IH _ IH'].
-- by rewrite big_nil read_empty.
-- by rewrite read_step scale1r IH -cats1 big_cat big_seq1.
-- by rewrite read_add IH IH' big_cat.
+rewrite /direct; elim=> [//|t x y _ IH|t t' x|x y z _ -> _ ->] //.
+- by rewrite !big_cons IH.
+- by rewrite !big_cons addrCA.
+Qed.
+
+(* The naive basis: a row of e columns for each word of at most P letters. *)
+Definition read_words s q : 'rV[R]_e := \sum_(m < P.+1) alpha m *:
+  \sum_(w : {ffun 'I_m -> 'I_d}) (\prod_(a < m) q (w a)) *: \sum_(t <- s) (\prod_(a < m) t.1 (w a)) *: t.2.
+
+Lemma read_words_direct s q : read_words s q = direct q s.
+Proof.
+rewrite /read_words /direct.
+transitivity (\sum_(m < P.+1) \sum_(t <- s) (alpha m * dot q t.1 ^+ m) *: t.2); last first.
+  by rewrite exchange_big; apply: eq_bigr => t _; rewrite /kernel scaler_suml.
+apply: eq_bigr => m _; rewrite scaler_sumr.
+transitivity (\sum_(w : {ffun 'I_m -> 'I_d}) \sum_(t <- s)
+    (alpha m * ((\prod_(a < m) q (w a)) * \prod_(a < m) t.1 (w a))) *: t.2).
+  by apply: eq_bigr => w _; rewrite !scaler_sumr; apply: eq_bigr => t _; rewrite !scalerA mulrA.
+rewrite exchange_big; apply: eq_bigr => t _.
+by rewrite (tensor_identity m q t.1).1 mulr_sumr scaler_suml.
+Qed.
+
+(** theorem: merges — every tree of merged states, in chunks of any length and with its tokens in any
+    order, reads as the plain sum over all of them, and so does the state of the naive tensor basis.
+    used by: src/taylor/identity.c *)
+Theorem merges A s q : builds A s -> read A q = direct q s /\ read_words s q = direct q s.
+Proof.
+move=> H; split; last exact: read_words_direct.
+elim: H => {A s} [|B s' t _ IH|B C s' s'' _ IH _ IH'|B s' p _ IH E].
+- by rewrite /direct big_nil read_empty.
+- by rewrite read_step scale1r IH /direct -cats1 big_cat big_seq1.
+- by rewrite read_add IH IH' /direct big_cat.
+- by rewrite IH (direct_order q E).
 Qed.
 
 (** theorem: state_additivity — the state of a sequence is the sum of k^b v over its tokens: additive

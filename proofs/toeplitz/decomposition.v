@@ -55,17 +55,11 @@ rewrite mxE -!big_split /=; apply: eq_bigr => s _.
 by rewrite mxE !exprMn.
 Qed.
 
-(** theorem: decomposition — entrywise p(sum_s A_s) is the sum over all k with |k| <= g of p_|k| |k|!/k!
-    times a rescaled Toeplitz matrix with explicit factors; there are binom(|S|+g, g) terms, and
-    binom(|S|+t-1, t) of degree t.
-    used by: src/toeplitz/decompose.c, src/toeplitz/identity.c *)
-Theorem decomposition : (0 < #|S|)%N ->
-  (\matrix_(i, j) \sum_(t < g.+1) p t * M i j ^+ t) =
-    \sum_(k : exponents S g | (order k <= g)%N) (p (order k) *+ coefficient (order k) (fun s => k s)) *: term k /\
-  #|[set k : exponents S g | (order k <= g)%N]| = 'C(#|S| + g, g) /\
-  #|[set k : exponents S g | order k == g]| = 'C(#|S| + g - 1, g).
+Let weights := \matrix_(i, j) \sum_(t < g.+1) p t * M i j ^+ t.
+Let share (k : exponents S g) := p (order k) *+ coefficient (order k) (fun s => k s).
+
+Lemma weights_expand : weights = \sum_(k : exponents S g | (order k <= g)%N) share k *: term k.
 Proof.
-move=> S0; split; last by have [-> ->] := number_of_monomials g S0.
 apply/matrixP=> i j; rewrite mxE [RHS]summxE.
 rewrite [RHS](partition_big (fun k : exponents S g => inord (order k) : 'I_g.+1) xpredT) //=.
 apply: eq_bigr => t _; have tg : (t <= g)%N by rewrite -ltnS ltn_ord.
@@ -74,7 +68,24 @@ have E (k : exponents S g) : (order k <= g)%N && (inord (order k) == t :> 'I_g.+
   apply/andP/eqP => [[H /eqP <-]|->]; first by rewrite inordK.
   by rewrite -ltnS ltn_ord inord_val.
 rewrite (eq_bigl _ _ E); apply: eq_bigr => k /eqP Ek.
-by rewrite [RHS]mxE term_entry Ek mulrnAr -mulrnAl.
+by rewrite [RHS]mxE term_entry /share Ek mulrnAr -mulrnAl.
+Qed.
+
+(** theorem: decomposition — entrywise p(sum_s A_s) is the sum over all k with |k| <= g of p_|k| |k|!/k!
+    times a rescaled Toeplitz matrix with explicit factors, under every mask; there are binom(|S|+g, g)
+    terms, and binom(|S|+t-1, t) of degree t.
+    used by: src/toeplitz/decompose.c, src/toeplitz/identity.c *)
+Theorem decomposition : (0 < #|S|)%N ->
+  weights = \sum_(k : exponents S g | (order k <= g)%N) share k *: term k /\
+  (forall mask, hadamard mask weights =
+    \sum_(k : exponents S g | (order k <= g)%N) share k *: hadamard mask (term k)) /\
+  #|[set k : exponents S g | (order k <= g)%N]| = 'C(#|S| + g, g) /\
+  #|[set k : exponents S g | order k == g]| = 'C(#|S| + g - 1, g).
+Proof.
+move=> S0; split; first exact: weights_expand.
+split; last by have [-> ->] := number_of_monomials g S0.
+move=> mask; rewrite weights_expand; apply/matrixP=> i j; rewrite mxE !summxE mulr_sumr.
+by apply: eq_bigr => k _; rewrite !mxE mulrCA.
 Qed.
 End Decomposition.
 

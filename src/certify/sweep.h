@@ -23,6 +23,10 @@ typedef struct {
   int64_t d, pair;
 } sweep_function;
 
+/* Whether the double enclosure serves the angle: theta is at least 2^-700, so that no product with
+ * a float leaves the range of doubles (proofs/certify/sweep_angle.v). 1 for other functions. */
+int sweep_angle_is_served(const sweep_function *f);
+
 /* Names with what they compute, for help; NULL after the last. own: the suite has a kernel. */
 const char *sweep_function_name(size_t i);
 const char *sweep_function_formula(size_t i);
@@ -84,14 +88,13 @@ typedef struct {
 typedef struct {
   uint64_t first, count; /* keys */
   uint64_t bins[SWEEP_BINS];
-  uint64_t misrounded; /* another float is nearer, or just as near and even */
-  uint64_t wrong_sign; /* result and exact value on two sides of zero */
-  uint64_t disorder;   /* neighbours whose results are in the wrong order */
-  uint64_t flushed;    /* 0 where the kernel's contract allows it: not compared */
-  uint64_t outside;    /* no inputs of the kernel: not compared */
-  uint64_t balls;      /* elements that needed balls */
-  uint64_t unresolved; /* those that no precision settled: in no bin */
-  uint64_t by_rule;    /* settled by rules that no theorem covers: near limits, beyond 2^1000 */
+  uint64_t misrounded;          /* another float is nearer, or just as near and even */
+  uint64_t wrong_sign;          /* result and exact value on two sides of zero */
+  uint64_t disorder;            /* neighbours whose results are in the wrong order */
+  uint64_t flushed;             /* 0 where the kernel's contract allows it: not compared */
+  uint64_t outside;             /* no inputs of the kernel: not compared */
+  uint64_t balls;               /* elements that needed balls */
+  uint64_t unresolved;          /* those that no precision settled: in no bin */
   uint32_t first_got, last_got; /* bits */
   sweep_peak peaks[PEAK_COUNT];
 } sweep_record;

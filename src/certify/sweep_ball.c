@@ -151,7 +151,8 @@ void sweep_prescribed(sweep_element *e, const sweep_segment *s, float got) {
 }
 
 /* Beside 2^1000, |got| < 2^128 changes the relative error by less than 2^-800. An ulp of 2^e ..
- * 2^(e + 1) is 2^(e - 23), so that the error has 2^23 to 2^24 of them. */
+ * 2^(e + 1) is 2^(e - 23), so that the error has 2^23 to 2^24 of them
+ * (proofs/certify/sweep_limit.v). */
 void sweep_vast(sweep_element *e, float got) {
   int overflows = got == INFINITY;
   sweep_settle(e, overflows ? 0 : (double)INFINITY);

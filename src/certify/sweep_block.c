@@ -100,7 +100,6 @@ static void compare_batch(sweep_record *record, sweep_worker *w, uint32_t key, u
     if (sweep_settle_quickly(&e, got[i], w->mid[i], w->rad[i])) {
       sweep_record_element(record, &e, at);
     } else if (sweep_settle_near_limit(&e, r, sweep_float(at), got[i])) {
-      record->by_rule++;
       sweep_record_element(record, &e, at);
     } else {
       by_ball(record, w, at, got[i]);
@@ -179,7 +178,6 @@ static void compare_plainly(sweep_record *record, sweep_worker *w, const sweep_s
         sweep_vast(&e, got[i]);
       else
         sweep_prescribed(&e, s, got[i]);
-      record->by_rule += s->demand == SWEEP_VAST && got[i] != INFINITY;
       sweep_record_element(record, &e, at);
     } else if (got[i] == wanted(s)) {
       all_match(record, s, at, 1);

@@ -198,7 +198,8 @@ ISA_INLINE vd reduce_large(vd *turns, vd m, vd high, vd middle, vd low) {
 }
 
 /* sin of the angle plus `quarters` quarter turns. r is off by 2.5 u relative and 2^-81; sine and
- * cosine then by 2 u of r and 1.7 u (proofs/certify/sweep_angle.v). */
+ * cosine then by 2 u of r and 1.7 u. A position of rope has an angle of at least 2^-700, so that
+ * nothing falls among the subnormals (proofs/certify/sweep_angle.v). */
 ISA_INLINE ball turned(vd x, int quarters, const sweep_constants *c) {
   vd turns = vd_set1(0), r;
   if (c->is_small)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Values that come closer to a float, their limit, than any precision tells: tanh(10^9) is 1 -
  * 2^-2885390081. Their size is below that of the limit, so that a result of 1 - 2^-24 is off by
- * less than a unit, and this is all that it takes to settle it. */
+ * less than a unit, and this is all that it takes to settle it (proofs/certify/sweep_limit.v). */
 #include <float.h>
 
 #include "../enclosure/interval.h"

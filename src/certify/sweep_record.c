@@ -27,7 +27,6 @@ void sweep_record_join(sweep_record *a, const sweep_record *b) {
   a->outside += b->outside;
   a->balls += b->balls;
   a->unresolved += b->unresolved;
-  a->by_rule += b->by_rule;
   for (int k = 0; k < PEAK_COUNT; k++)
     sweep_peak_add(&a->peaks[k], b->peaks[k].lo, b->peaks[k].hi, b->peaks[k].key);
 }
@@ -83,11 +82,11 @@ static double get_double(reader *r) {
   return x;
 }
 
-enum { COUNTS = 8 };
+enum { COUNTS = 7 };
 
 static void counts_of(uint64_t *counts[COUNTS], sweep_record *r) {
-  uint64_t *all[COUNTS] = {&r->misrounded, &r->wrong_sign, &r->disorder,   &r->flushed,
-                           &r->outside,    &r->balls,      &r->unresolved, &r->by_rule};
+  uint64_t *all[COUNTS] = {&r->misrounded, &r->wrong_sign, &r->disorder,  &r->flushed,
+                           &r->outside,    &r->balls,      &r->unresolved};
   memcpy(counts, all, sizeof all);
 }
 

@@ -191,6 +191,17 @@ static double take(arb_t x, slong e) {
   return result;
 }
 
+int sweep_angle_is_served(const sweep_function *f) {
+  enum { PREC = 64, LEAST_EXPONENT = -700 };
+  if (!f->rope) return 1;
+  arb_t theta;
+  arb_init(theta);
+  problem_rotary_angle(theta, &f->rope->values, f->d, f->pair, PREC);
+  int served = arf_cmpabs_2exp_si(arb_midref(theta), LEAST_EXPONENT) > 0;
+  arb_clear(theta);
+  return served;
+}
+
 void sweep_constants_set(sweep_constants *c, const sweep_function *f, float x) {
   enum { PREC = 640 }; /* 2^105 theta mod 4, to 2^-107, with room for theta itself */
   *c = (sweep_constants){.degree = f->reference->degree};

@@ -94,27 +94,33 @@ static void fingerprint(char hex[65], sweep_worker *w) {
   tensor_sha256(hex, w->out, INPUTS * sizeof *w->out);
 }
 
+/* The angle of rope-cos and rope-sin, all digits of it; empty for others; free it. */
+static char *rope_text(const sweep_function *f) {
+  if (!f->rope) return strdup("");
+  char *text, *base = fmpq_get_str(NULL, 10, f->rope->values.rope_base.value);
+  int length =
+      asprintf(&text, " base=%s%s d=%lld pair=%lld", base,
+               f->rope->values.rope_base.root ? "^(1/2)" : "", (long long)f->d, (long long)f->pair);
+  flint_free(base);
+  return length < 0 ? NULL : text;
+}
+
 /* What a ledger must agree with. The instruction set is no part of it: records do not depend on it.
  */
 static char *identity(const run *r) {
   const sweep_request *q = r->request;
-  char *text = NULL, own[65] = "";
   const sweep_function *f = &q->function;
-  char rope[160] = "";
-  if (f->rope) {
-    char *base = fmpq_get_str(NULL, 10, f->rope->values.rope_base.value);
-    snprintf(rope, sizeof rope, " base=%.80s%s d=%lld pair=%lld", base,
-             f->rope->values.rope_base.root ? "^(1/2)" : "", (long long)f->d, (long long)f->pair);
-    flint_free(base);
-  }
+  char *text = NULL, *rope = rope_text(f), own[65] = "";
+  if (!rope) return NULL;
   if (!q->foreign) fingerprint(own, &r->workers[0]);
   if (asprintf(&text,
-               "ledger=2\nversion=%s\nfunction=%s%s\nsubject=%s\nsha256=%s\nfrom=%a\nto=%a\n"
+               "ledger=3\nversion=%s\nfunction=%s%s\nsubject=%s\nsha256=%s\nfrom=%a\nto=%a\n"
                "shard=%d/%d\n",
                ATTEST_VERSION, f->reference->name, rope, sweep_subject_name(q),
                q->foreign ? q->library_sha256 : own, (double)sweep_float(q->first),
                (double)sweep_float(q->last), q->shard, q->shards) < 0)
-    return NULL;
+    text = NULL;
+  free(rope);
   return text;
 }
 

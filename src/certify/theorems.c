@@ -4,6 +4,7 @@
 #include "theorems.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const theorem_link links[] = {
@@ -31,11 +32,9 @@ static const theorem_link links[] = {
      "relumax_radius"},
     {"sparsemax", "sparse_radius", "out", "softcap backward nmse theory", "subnormals=ieee",
      "entmax_radius"},
-    /* alpha = 1 is softmax, which takes another way */
+    /* alpha = 1 is softmax, which takes another way; the theorem asks for 1/(alpha - 1) <= 2^29 */
     {"entmax", "sparse_radius", "out", "softcap backward nmse theory",
-     "subnormals=ieee alpha=3/2 alpha=1.5 alpha=2 alpha=4/3 alpha=5/4 alpha=1.25 alpha=1.2 "
-     "alpha=1.1 alpha=1.75 alpha=3 alpha=4",
-     "entmax_radius"},
+     "subnormals=ieee alpha=1.0001..1000", "entmax_radius"},
     {"exp", "sweep_radius", NULL, NULL, NULL, "sweep_exp"},
     {"gaussian", "sweep_radius", NULL, NULL, NULL, "sweep_gaussian"},
     {"exp2", "sweep_radius", NULL, NULL, NULL, "sweep_exp2"},
@@ -45,6 +44,8 @@ static const theorem_link links[] = {
     {"silu", "sweep_radius", NULL, NULL, NULL, "sweep_silu"},
     {"sin", "sweep_radius", NULL, NULL, NULL, "sweep_sin"},
     {"cos", "sweep_radius", NULL, NULL, NULL, "sweep_cos"},
+    {"rope-sin", "sweep_radius", NULL, NULL, NULL, "sweep_rope_sin"},
+    {"rope-cos", "sweep_radius", NULL, NULL, NULL, "sweep_rope_cos"},
     {"log", "sweep_radius", NULL, NULL, NULL, "sweep_log"},
     {"log2", "sweep_radius", NULL, NULL, NULL, "sweep_log"},
     {"log1p", "sweep_radius", NULL, NULL, NULL, "sweep_log1p"},
@@ -136,13 +137,27 @@ static int uses_one_of(const certify_case *c, const certify_output *o, const cha
   return 0;
 }
 
-/* Whether `words` ask for another value of a parameter; they may allow several. */
+/* Whether the number that a parameter is given as lies in the range LO..HI of a word. */
+static int lies_in(const char *range, const char *text) {
+  char *end;
+  double least = strtod(range, &end), radius;
+  problem_real real;
+  problem_real_init(&real);
+  int inside = !strncmp(end, "..", 2) && !problem_real_parse(&real, text);
+  double x = inside ? problem_real_double(&radius, &real) : 0;
+  problem_real_clear(&real);
+  return inside && x - radius >= least && x + radius <= strtod(end + 2, NULL);
+}
+
+/* Whether `words` ask for another value of a parameter; they may allow several, and ranges. */
 static int asks_another(const char *words, const char *name, const char *text) {
   const char *value = value_of(words, name);
   size_t length = strlen(text);
   int another = value != NULL;
-  for (; value; value = value_of(value, name))
-    if (!strncmp(value, text, length) && (!value[length] || value[length] == ' ')) another = 0;
+  for (; value; value = value_of(value, name)) {
+    int is_this = !strncmp(value, text, length) && (!value[length] || value[length] == ' ');
+    if (is_this || lies_in(value, text)) another = 0;
+  }
   return another;
 }
 

@@ -11,8 +11,8 @@
  * ("softmax_radius") for a kernel and an output; the theorem must cover the analysis as the C code
  * follows it for them. `without` names parameters and inputs of the problem, and measures of
  * bounds, with which it does not, "bias softcap+backward" (both together); `only` the values of
- * parameters with which it does, "temperature=1", one or several of each. A finding of a statement
- * is covered when it is an instance of what the theorem says. */
+ * parameters with which it does, "temperature=1", one or several of each, or "alpha=1.5..2". A
+ * finding of a statement is covered when it is an instance of what the theorem says. */
 typedef struct {
   const char *kernel;         /* or the function that is swept */
   const char *of;             /* the error analysis, or the name of the statement */

@@ -235,6 +235,8 @@ struct attest_problem {
  * set again. Checks finiteness of the small tensors (slopes, sinks, lengths) but not of q, k, v,
  * bias: whether those count depends on visibility. */
 attest_status problem_resolve(attest_problem *problem, attest_error *error);
+/* Of these only the parameters' values, as far as no input decides them. */
+attest_status problem_values_resolve(attest_problem *problem, attest_error *error);
 
 /* Layouts. Inputs q (.., nq, d), k (.., nk, d), v (.., nk, dv) have the axes of `layout`, out has
  * those of `out-layout` (default: the same). `thd` packs the sequences of cu-seqlens-q and

@@ -20,7 +20,7 @@ static attest_status window_agrees(const attest_problem *problem, attest_error *
                      sliding, meant);
 }
 
-static attest_status values_resolve(attest_problem *problem, attest_error *error) {
+attest_status problem_values_resolve(attest_problem *problem, attest_error *error) {
   problem_values_default(&problem->values);
   for (size_t i = 0; i < problem_param_count; i++) {
     problem->is_set[i] = problem->texts[i] != NULL;
@@ -170,7 +170,7 @@ attest_status problem_resolve(attest_problem *problem, attest_error *error) {
   attest_error local = {0};
   error = error ? error : &local;
   if (problem->resolved) return ATTEST_OK;
-  attest_status status = values_resolve(problem, error);
+  attest_status status = problem_values_resolve(problem, error);
   if (!status) status = inputs_present(problem, error);
   for (size_t i = 0; !status && i < sizeof steps / sizeof steps[0]; i++)
     status = steps[i](problem, error);

@@ -64,9 +64,8 @@ static void print_errors(FILE *f, const sweep_result *r) {
     fprintf(f, "%s%s", i ? ";" : "", r->bounds[i].text);
 }
 
-char *report_sweep_basis(char basis[THEOREM_BASIS], const sweep_result *r, const sweep_request *q) {
-  const char *name = r->total.by_rule ? "" : sweep_reference_name(&q->function);
-  return theorem_sweep_basis(basis, &certify_theorems, name);
+char *report_sweep_basis(char basis[THEOREM_BASIS], const sweep_request *q) {
+  return theorem_sweep_basis(basis, &certify_theorems, sweep_reference_name(&q->function));
 }
 
 void report_sweep_line(FILE *f, const sweep_result *r, const sweep_request *q) {
@@ -95,7 +94,7 @@ void report_sweep_line(FILE *f, const sweep_result *r, const sweep_request *q) {
           (unsigned long long)r->total.wrong_sign);
   if (r->total.unresolved) fprintf(f, " unresolved=%llu", (unsigned long long)r->total.unresolved);
   print_range(f, q);
-  fprintf(f, " scope=%s basis=%s\n", scope(text, q), report_sweep_basis(basis, r, q));
+  fprintf(f, " scope=%s basis=%s\n", scope(text, q), report_sweep_basis(basis, q));
 }
 
 /* ---- tables ---------------------------------------------------------------------------------- */

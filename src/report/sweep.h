@@ -7,9 +7,8 @@
 #include "../certify/sweep.h"
 #include "../certify/theorems.h"
 
-/* What its figures rest on; no theorem where results were settled by rules that none covers. */
-char *report_sweep_basis(char basis[THEOREM_BASIS], const sweep_result *result,
-                         const sweep_request *request);
+/* What its figures rest on. */
+char *report_sweep_basis(char basis[THEOREM_BASIS], const sweep_request *request);
 /* The verdict line. */
 void report_sweep_line(FILE *f, const sweep_result *result, const sweep_request *request);
 /* Histograms and special values, for people. */

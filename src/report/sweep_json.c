@@ -120,7 +120,7 @@ static json_t *function_of(const sweep_request *q) {
 
 static json_t *document_of(const sweep_result *r, const sweep_request *q) {
   char basis[THEOREM_BASIS];
-  report_sweep_basis(basis, r, q);
+  report_sweep_basis(basis, q);
   json_t *sha = q->library_sha256 ? json_string(q->library_sha256) : json_null();
   json_t *d =
       json_pack("{s:s, s:o, s:s, s:o, s:s, s:o, s:o, s:s, s:o, s:s}", "schema", "attest-sweep/1",

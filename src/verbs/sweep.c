@@ -188,11 +188,16 @@ static int parse_rope(sweep_request *q, attest_problem **rope, const verb_option
     return verb_usage_error("--d %ld --pair %ld: D is even, at most 65536, and M below D/2", d,
                             pair);
   *rope = attest_problem_new("rope-softmax", &error);
-  if (!*rope || (base && attest_problem_set(*rope, "rope-base", base, &error)))
+  if (!*rope || (base && attest_problem_set(*rope, "rope-base", base, &error)) ||
+      problem_values_resolve(*rope, &error))
     return verb_trouble(&error);
   q->function.rope = *rope;
   q->function.d = d;
   q->function.pair = pair;
+  if (!sweep_angle_is_served(&q->function))
+    return verb_usage_error("--rope-base %s --d %ld --pair %ld: the angle of one position is below "
+                            "2^-700: a smaller base is wanted",
+                            base ? base : "10000", d, pair);
   return 0;
 }
 
