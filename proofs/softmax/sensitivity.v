@@ -7,6 +7,7 @@ From Coq Require Import Reals Lra Lia Psatz ZArith List.
 From Flocq Require Import Core Mult_error.
 From Attest Require Import problem.row enclosure.summation softmax.pass_constants softmax.quotient softmax.radius softmax.weight softmax.tier
   softmax.condition softmax.measured softmax.float_pass softmax.size softmax.terms.
+From Attest Require enclosure.float_ops softmax.condition_constants.
 Import ListNotations.
 Open Scope R_scope.
 Notation pow2 := (bpow radix2).
@@ -49,6 +50,15 @@ Qed.
 (* What bF below counts: a chain, the chains of a block; the lanes of c and their tree are fewer. *)
 Lemma chains_counted : (PASS_CHAIN + PASS_KEYS / PASS_CHAIN = 40)%nat /\ (PASS_KEYS / PASS_LANES + 4 <= 40)%nat.
 Proof. vm_compute. split; [reflexivity|lia]. Qed.
+
+(* The constants below, and in second.v, are those of C. *)
+Lemma constants_of_c : let C := float_ops.dyadic_R in
+  C condition_constants.CONDITION_DEPTH = 110 /\ C condition_constants.CONDITION_KAPPA_MAX = pow2 (-10) /\
+  C condition_constants.CONDITION_TAIL = pow2 (-95) /\ C condition_constants.CONDITION_TAIL_SIZE = pow2 (-92) /\
+  C condition_constants.CONDITION_UNDERFLOW = pow2 (-142) /\ C condition_constants.CONDITION_UNDERFLOW_SIZE = pow2 (-124).
+Proof.
+cbv zeta. split; [unfold float_ops.dyadic_R; simpl; lra|]. repeat split; exact (Rmult_1_l _).
+Qed.
 
 (* ---- a quotient as C bounds it ---- *)
 

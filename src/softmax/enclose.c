@@ -56,6 +56,7 @@
 #include "../enclosure/exp.h"
 #include "../enclosure/interval.h"
 #include "../problem/rotary.h"
+#include "condition_constants.h"
 #include "pass.h"
 #include "terms.h"
 
@@ -212,12 +213,12 @@ static row_view view_row(const softmax_state_f64 *state, const softmax_condition
   row_view view = {
       .state = state, .kept = kept, .pack = pack, .terms = terms, .v_max = v_max, .r = r};
   if (!kept) return view;
-  double depth = (double)pack->slice.d + 110 + terms->blocks;
+  double depth = (double)pack->slice.d + CONDITION_DEPTH + terms->blocks;
   view.kappa = 2 * terms->rho + depth * 0x1p-24 + terms->size_error;
-  int certain = view.kappa <= 0x1p-10 && fabs(pack->inverse_temperature) <= 0x1p800;
+  int certain = view.kappa <= CONDITION_KAPPA_MAX && fabs(pack->inverse_temperature) <= 0x1p800;
   view.kappa *= 1 + 0x1p-3;
-  view.c_off = terms->keys * (0x1p-92 * terms->reach +
-                              ((double)pack->slice.d + 2) * 0x1p-124 *
+  view.c_off = terms->keys * (CONDITION_TAIL_SIZE * terms->reach +
+                              ((double)pack->slice.d + 2) * CONDITION_UNDERFLOW_SIZE *
                                   (1 + fabs(pack->scale) * terms->query_norm + terms->key_norm));
   view.sink = kept->sink[r] / state->sum[r];
   view.c_hi = (double)kept->c[r] / state->sum[r] * (1 + view.kappa) + view.c_off;
@@ -230,7 +231,8 @@ static row_view view_row(const softmax_state_f64 *state, const softmax_condition
 static void measure_a(element *e, const row_view *view, int64_t c, double v_max) {
   double unit = view->pack->value_scale_f32 * view->state->sum[view->r];
   double a = (double)view->kept->a[view->r * view->pack->dv_pad_f32 + c] / unit;
-  double tail = view->terms->keys * (0x1p-95 * v_max + 0x1p-142 / view->pack->value_scale_f32) +
+  double tail = view->terms->keys *
+                    (CONDITION_TAIL * v_max + CONDITION_UNDERFLOW / view->pack->value_scale_f32) +
                 0x1p-1060; /* what is subnormal here is off by a few times 2^-1074 */
   e->a_hi = fmin(e->a_hi, a * (1 + view->kappa) + tail);
   e->a_lo = fmax(0, a * (1 - view->kappa) - tail);
@@ -244,7 +246,7 @@ static void measure_s(element *e, const row_view *view, int64_t c, double v_max)
   double away = fabs(e->x * scale - center) / scale + e->radius;
   double size = v_max + (fabs(center) + 0x1p-100) / scale; /* of v - center */
   double off = view->kappa * s + view->c_off * size +
-               (view->c_hi + view->terms->keys) * 0x1p-142 / scale + away * view->c_hi +
+               (view->c_hi + view->terms->keys) * CONDITION_UNDERFLOW / scale + away * view->c_hi +
                2 * view->sink * e->radius + 0x1p-1040;
   e->s_lo = fmax(0, s - off * (1 + 0x1p-20));
   e->s_hi = s + off * (1 + 0x1p-20);

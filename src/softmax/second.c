@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "../enclosure/exp.h"
+#include "condition_constants.h"
 #include "terms.h"
 
 int softmax_second_open(softmax_second *second, const softmax_pack *pack) {
@@ -97,7 +98,7 @@ void softmax_sensitivity(double *s_lo, double *s_hi, const double *x, const doub
     double s = second.spread[c] + sink * fabs(x[c]);
     double far = softmax_largest_value(pack, &terms, c) + fabs(x[c]) + radius[c] + 0x1p-960;
     double off = relative * s + radius[c] * (c_total + sink) * (1 + relative) +
-                 terms.keys * 0x1p-95 * terms.reach * far + tiny * far +
+                 terms.keys * CONDITION_TAIL * terms.reach * far + tiny * far +
                  (terms.keys + 2) * 0x1p-1000;
     s_lo[c] = fmax(0, s - off * (1 + 0x1p-20));
     s_hi[c] = s + off * (1 + 0x1p-20);
