@@ -113,13 +113,13 @@ int sweep_ball(sweep_element *e, sweep_balls *b, const sweep_function *f, float 
  * not tell. */
 static void measure_at(arb_t value, const sweep_reference *r, float x, double got, const arb_t y,
                        sweep_peak_kind kind, slong prec) {
-  float limit;
-  if (kind != PEAK_ULP || !sweep_limit(&limit, r, x)) {
+  sweep_limit limit;
+  if (kind != PEAK_ULP || !sweep_limit_find(&limit, r, x)) {
     measure(value, got, y, kind, prec);
     return;
   }
   measure(value, got, y, PEAK_ABS, prec);
-  arb_mul_2exp_si(value, value, 23 - sweep_limit_exponent(limit));
+  arb_mul_2exp_si(value, value, -sweep_limit_unit(&limit));
 }
 
 void sweep_ball_error(arb_t error, sweep_balls *b, const sweep_function *f, float x, float got,

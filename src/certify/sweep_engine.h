@@ -62,6 +62,12 @@ struct sweep_reference {
   /* Up to -32 and from 32 on, a float that f comes exponentially close to and is nearer to 0 than;
    * infinite: x; 0: none (sweep_limit.c). */
   float limit[2];
+  /* Next to 0, f(x) is within 4 |value| |x|^order of this float, on this side of it (sweep_limit);
+   * infinite: x; order 0: of none. */
+  struct {
+    float value;
+    int order, is_beyond[2];
+  } near_zero;
   float turn[2]; /* a turning point lies between these neighbours (or at both); NaN: none */
   int is_angle;
 };
@@ -161,10 +167,16 @@ void sweep_settle(sweep_element *e, double error);
 void sweep_prescribed(sweep_element *e, const sweep_segment *s, float got);
 /* A result where the exact value is above 2^1000. */
 void sweep_vast(sweep_element *e, float got);
-/* Whether f(x) comes close to a limit, of what sign and size (sweep_limit.c), and the binade below
- * it. */
-int sweep_limit(float *limit, const sweep_reference *r, float x);
-int sweep_limit_exponent(float limit);
+/* A float that f(x) comes close to, without being it. */
+typedef struct {
+  float value;
+  int is_beyond; /* |f(x)| is above |value|, else below */
+  double gap;    /* |f(x) - value| is below this, far less than the distance of floats */
+} sweep_limit;
+/* 0: there is none (sweep_limit.c). */
+int sweep_limit_find(sweep_limit *limit, const sweep_reference *r, float x);
+/* The exponent of a unit of f(x). */
+int sweep_limit_unit(const sweep_limit *limit);
 /* A result there: 1 when it is settled. */
 int sweep_settle_near_limit(sweep_element *e, const sweep_reference *r, float x, float got);
 void sweep_record_element(sweep_record *r, const sweep_element *e, uint32_t key);

@@ -16,35 +16,37 @@ SWEEP_ENCLOSURES(CHOOSE)
 #define EVERYWHERE .least = -FLT_MAX, .most = FLT_MAX
 #define LIMITS(a, b) .at_minus_inf = a, .at_inf = b
 #define NO_POLE .pole = NAN
+#define NEAR_ZERO(value_, order_, minus, plus) .near_zero = {value_, order_, {minus, plus}}
 #define NO_TURN .turn = {NAN, NAN}
 
 static const sweep_reference references[] = {
-    {"exp", "e^x", FUNCTION(exp), EVERYWHERE, LIMITS(0, INFINITY), NO_POLE, .huge = 90, .vast = 709,
-     .direction = 1, NO_TURN},
-    {"exp2", "2^x", FUNCTION(exp2), EVERYWHERE, LIMITS(0, INFINITY), NO_POLE, .huge = 130,
-     .vast = 1000, .direction = 1, NO_TURN},
-    {"expm1", "e^x - 1", FUNCTION(expm1), EVERYWHERE, LIMITS(-1, INFINITY), NO_POLE,
-     .limit = {-1, 0}, .huge = 90, .vast = 709, .direction = 1, NO_TURN},
+    {"exp", "e^x", FUNCTION(exp), NEAR_ZERO(1, 1, 0, 1), EVERYWHERE, LIMITS(0, INFINITY), NO_POLE,
+     .huge = 90, .vast = 709, .direction = 1, NO_TURN},
+    {"exp2", "2^x", FUNCTION(exp2), NEAR_ZERO(1, 1, 0, 1), EVERYWHERE, LIMITS(0, INFINITY), NO_POLE,
+     .huge = 130, .vast = 1000, .direction = 1, NO_TURN},
+    {"expm1", "e^x - 1", FUNCTION(expm1), NEAR_ZERO(INFINITY, 1, 0, 1), EVERYWHERE,
+     LIMITS(-1, INFINITY), NO_POLE, .limit = {-1, 0}, .huge = 90, .vast = 709, .direction = 1,
+     NO_TURN},
     {"log", "log x", FUNCTION(log), .least = FLT_TRUE_MIN, .most = FLT_MAX, LIMITS(NAN, INFINITY),
      .pole = 0, .pole_value = -INFINITY, .huge = NAN, .direction = 1, NO_TURN},
     {"log2", "log x / log 2", FUNCTION(log2), .least = FLT_TRUE_MIN, .most = FLT_MAX,
      LIMITS(NAN, INFINITY), .pole = 0, .pole_value = -INFINITY, .huge = NAN, .direction = 1,
      NO_TURN},
-    {"log1p", "log(1 + x)", FUNCTION(log1p), .least = -0x1.fffffep-1f, .most = FLT_MAX,
-     LIMITS(NAN, INFINITY), .pole = -1, .pole_value = -INFINITY, .huge = NAN, .direction = 1,
-     NO_TURN},
-    {"sin", "sin x", FUNCTION(sin), EVERYWHERE, LIMITS(NAN, NAN), NO_POLE, .huge = NAN, NO_TURN,
-     .is_angle = 1},
-    {"cos", "cos x", FUNCTION(cos), EVERYWHERE, LIMITS(NAN, NAN), NO_POLE, .huge = NAN, NO_TURN,
-     .is_angle = 1},
+    {"log1p", "log(1 + x)", FUNCTION(log1p), NEAR_ZERO(INFINITY, 1, 1, 0), .least = -0x1.fffffep-1f,
+     .most = FLT_MAX, LIMITS(NAN, INFINITY), .pole = -1, .pole_value = -INFINITY, .huge = NAN,
+     .direction = 1, NO_TURN},
+    {"sin", "sin x", FUNCTION(sin), NEAR_ZERO(INFINITY, 2, 0, 0), EVERYWHERE, LIMITS(NAN, NAN),
+     NO_POLE, .huge = NAN, NO_TURN, .is_angle = 1},
+    {"cos", "cos x", FUNCTION(cos), NEAR_ZERO(1, 2, 0, 0), EVERYWHERE, LIMITS(NAN, NAN), NO_POLE,
+     .huge = NAN, NO_TURN, .is_angle = 1},
     {"rope-sin", "sin(x theta), theta = B^(-2M/D)", FUNCTION(sin), EVERYWHERE, LIMITS(NAN, NAN),
      NO_POLE, .huge = NAN, NO_TURN, .is_angle = 1},
     {"rope-cos", "cos(x theta), theta = B^(-2M/D)", FUNCTION(cos), EVERYWHERE, LIMITS(NAN, NAN),
      NO_POLE, .huge = NAN, NO_TURN, .is_angle = 1},
-    {"tanh", "tanh x", FUNCTION(tanh), EVERYWHERE, LIMITS(-1, 1), NO_POLE, .limit = {-1, 1},
-     .huge = NAN, .direction = 1, NO_TURN},
-    {"sigmoid", "1 / (1 + e^-x)", FUNCTION(sigmoid), EVERYWHERE, LIMITS(0, 1), NO_POLE,
-     .limit = {0, 1}, .huge = NAN, .direction = 1, NO_TURN},
+    {"tanh", "tanh x", FUNCTION(tanh), NEAR_ZERO(INFINITY, 2, 0, 0), EVERYWHERE, LIMITS(-1, 1),
+     NO_POLE, .limit = {-1, 1}, .huge = NAN, .direction = 1, NO_TURN},
+    {"sigmoid", "1 / (1 + e^-x)", FUNCTION(sigmoid), NEAR_ZERO(0.5f, 1, 0, 1), EVERYWHERE,
+     LIMITS(0, 1), NO_POLE, .limit = {0, 1}, .huge = NAN, .direction = 1, NO_TURN},
     {"silu", "x / (1 + e^-x)", FUNCTION(silu), EVERYWHERE, LIMITS(0, INFINITY), NO_POLE,
      .limit = {0, INFINITY}, .huge = NAN, .direction = 1,
      .turn = {-0x1.474974p+0f, -0x1.474972p+0f}},
@@ -58,8 +60,9 @@ static const sweep_reference references[] = {
 #define TAYLOR(degree_, formula, minus, direction_, ...)                                           \
   {                                                                                                \
     "taylor" #degree_, formula, FUNCTION(taylor),                                                  \
-        .degree = degree_, EVERYWHERE, LIMITS(minus, degree_ ? INFINITY : 1), NO_POLE,             \
-        .huge = NAN, .direction = direction_, __VA_ARGS__                                          \
+        .degree = degree_, .near_zero = {1, (degree_) > 0, {0, 1}}, EVERYWHERE,                    \
+        LIMITS(minus, degree_ ? INFINITY : 1), NO_POLE, .huge = NAN, .direction = direction_,      \
+        __VA_ARGS__                                                                                \
   }
     TAYLOR(0, "1", 1, 1, NO_TURN),
     TAYLOR(1, "1 + x", -INFINITY, 1, NO_TURN),
@@ -72,14 +75,15 @@ static const sweep_reference references[] = {
     TAYLOR(8, "1 + x + .. + x^8/8!", INFINITY, 1, .turn = {-0x1.612702p+1f, -0x1.6127p+1f}),
 #define PROFILE(name, formula, degree_)                                                            \
   {                                                                                                \
-    name, formula, FUNCTION(profile), .degree = degree_, EVERYWHERE, LIMITS(INFINITY, 0), NO_POLE, \
-                                      .huge = NAN, .direction = -1, NO_TURN                        \
+    name, formula, FUNCTION(profile), .degree = degree_, NEAR_ZERO(1, 1, 1, 0), EVERYWHERE,        \
+                                      LIMITS(INFINITY, 0), NO_POLE, .huge = NAN, .direction = -1,  \
+                                      NO_TURN                                                      \
   }
     PROFILE("epanechnikov", "[1 - x]_+", 1),
     PROFILE("biweight", "[1 - x]_+^2", 2),
     PROFILE("triweight", "[1 - x]_+^3", 3),
-    {"gaussian", "e^(-x/2)", FUNCTION(gaussian), EVERYWHERE, LIMITS(INFINITY, 0), NO_POLE,
-     .huge = -180, .vast = -1418, .direction = -1, NO_TURN},
+    {"gaussian", "e^(-x/2)", FUNCTION(gaussian), NEAR_ZERO(1, 1, 1, 0), EVERYWHERE,
+     LIMITS(INFINITY, 0), NO_POLE, .huge = -180, .vast = -1418, .direction = -1, NO_TURN},
 };
 enum { REFERENCES = sizeof references / sizeof *references };
 
