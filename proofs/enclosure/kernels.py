@@ -19,7 +19,7 @@ ROOT = pathlib.Path(__file__).resolve().parents[2]
 TYPES = {"vf", "vd", "vfi", "vdi", "vfu", "vdu", "ball"}
 MANTISSA = {"vf": 23, "vd": 52}
 TOKEN = re.compile(r"0x[0-9a-fA-F.]+p[+-]?\d+f?|\d+\.?\d*(?:e[+-]?\d+)?(?:f|UL?)?|\w+(?:(?:\.|->)\w+)*"
-                   r"|<<|>>|>=|<=|==|--|\+=|[-+*/&|~(){},;=<>!?:\[\]]")
+                   r"|<<|>>|>=|<=|==|!=|--|\+\+|\+=|&&|[-+*/&|~(){},;=<>!?:\[\]]")
 
 
 def fail(message):
@@ -76,9 +76,17 @@ def naturals(header, names):
         print(f"Definition {name} : nat := {found[0]}.")
 
 
+def enumerators(source, first):
+    """The numbers of an enum of a file, by name; `first` is its first name."""
+    found = re.findall(r"enum \{ (%s(?:, \w+)*) \};" % first, (ROOT / source).read_text())
+    if len(found) != 1:
+        fail(f"no enum of {first} in {source}")
+    return {name: n for n, name in enumerate(found[0].split(", "))}
+
+
 # ---- parsing: tuples ("name", x), ("number", text), ("cast", type, e), ("call", f, args), ("-", e), (op, a, b)
 
-LEVELS = [["&"], ["=="], [">=", "<=", "<", ">"], ["<<", ">>"], ["+", "-"], ["*", "/"]]
+LEVELS = [["&&"], ["&"], ["==", "!="], [">=", "<=", "<", ">"], ["<<", ">>"], ["+", "-"], ["*", "/"]]
 
 
 class Parser:
@@ -120,9 +128,11 @@ class Parser:
         token = self.take()
         if token == "-":
             return ("neg", self.unary())
+        if token == "!":
+            return ("not", self.unary())
         if token == "&":
             return ("address", self.take())
-        if token == "(" and self.peek() in TYPES and self.peek(1) == ")":
+        if token == "(" and self.peek() in TYPES | {"int"} and self.peek(1) == ")":
             kind = self.take()
             self.take(")")
             if kind == "ball":
@@ -151,15 +161,16 @@ class Parser:
 
     def list(self, first, last):
         self.take(first)
-        found = [self.binary()]
+        found = [self.expression()]
         while self.peek() == ",":
             self.take()
-            found.append(self.binary())
+            found.append(self.expression())
         self.take(last)
         return found
 
-    # Statements: ("return", e), ("set", type or "", [(name, e)]), ("array", name, [e]),
-    # ("if", e, statement), ("down", name, first, block), ("block", [statement]), ("skip",).
+    # Statements: ("return", e), ("set", type or "", [(name or element, e)]), ("array", name, [e]),
+    # ("if", e, statement), ("down", name, first, block), ("up", name, first, more, block),
+    # ("do", function, [e]), ("block", [statement]), ("skip",).
     def statement(self):
         token = self.peek()
         if token == "{":
@@ -173,34 +184,57 @@ class Parser:
             condition = self.binary()
             self.take(")")
             return ("if", condition, self.statement())
-        if token == "for":  # for (int m = FIRST; m >= 0; m--)
+        if token == "for":  # for (int m = FIRST; m >= 0; m--), for (int m = FIRST; m < N; m++)
             for t in ("for", "(", "int"):
                 self.take(t)
             name = self.take()
             self.take("=")
             first = self.binary()
-            for t in (";", name, ">=", "0", ";", name, "--", ")"):
-                self.take(t)
+            self.take(";")
+            more = self.binary()
+            self.take(";")
+            self.take(name)
+            way = "up" if self.take() == "++" else "down"
+            self.take(")")
+            if way == "up":
+                return ("up", name, first, more, self.statement())
+            if more != (">=", ("name", name), ("number", "0")):
+                fail(f"a loop that is not understood: {name}")
             return ("down", name, first, self.statement())
         if self.tokens[self.at:self.at + 3] == ["(", "void", ")"]:
             self.at += 4
             return self.ended(("skip",))
         if token == "static":
-            for t in ("static", "const", "double"):
+            for t in ("static", "const"):
                 self.take(t)
+            if self.take() not in ("float", "double"):
+                fail("an array of numbers expected")
             name = self.take()
             for t in ("[", "]", "="):
                 self.take(t)
             return self.ended(("array", name, self.list("{", "}")))
+        if token == "const":
+            token = self.take() and self.peek()
+        if re.match(r"\w", token) and self.peek(1) == "(":
+            return self.ended(("do", self.take(), self.list("(", ")")))
         kind = self.take() if token in TYPES or token == "int" else ""
         found = []
         while True:
             is_out = self.peek() == "*"
             name = ("*" if is_out and self.take() else "") + self.take()
             value = None
+            if self.peek() == "[":
+                self.take()
+                name = ("index", name, self.binary())
+                self.take("]")
             if self.peek() == "=":
                 self.take()
-                value = self.expression()
+                if self.peek() == "{":
+                    for t in ("{", "0", "}"):
+                        self.take(t)
+                    value = ("zeros", kind)
+                else:
+                    value = self.expression()
             found.append((name, value))
             if self.peek() != ",":
                 return self.ended(("set", kind, found))
@@ -236,14 +270,18 @@ class Function:
     def __init__(self, name, kind, parameters, body, known, static=(), source=None):
         self.kind, self.known, self.source, self.lines = kind, known, source, []
         self.static, self.masks, self.names = dict(static), {}, {}
+        self.hoisted = 0
         if kind == "ball":
             self.kind = "vd"
         self.width = MANTISSA[self.kind]
+        self.done = False
+        self.translate(name, kind, parameters, body)
+
+    def translate(self, name, kind, parameters, body):
         self.outs = [p[1:] for p in parameters if p[0] == "*"]
         inputs = [p for p in parameters if p[0] != "*"]
         for parameter in inputs:
             self.names[parameter] = parameter
-        self.done = False
         parser = Parser("{" + body + "}")
         self.run(("block", parser.block()))
         if parser.peek() or not self.done:
@@ -267,6 +305,14 @@ class Function:
                     self.static[name] = m
                     self.run(then)
                 del self.static[name]
+            case ("up", name, first, more, then):
+                self.static[name] = self.number(first)
+                while self.number(more):
+                    self.run(then)
+                    self.static[name] += 1
+                del self.static[name]
+            case ("do", name, arguments):
+                self.do(name, arguments)
             case ("array", name, values):
                 self.static[name] = [self.number(v) for v in values]
             case ("return", e):
@@ -279,7 +325,7 @@ class Function:
                     self.static[name] = self.number(e)
             case ("set", kind, pairs):
                 for name, e in pairs:
-                    self.assign(kind, name.lstrip("*"), e)
+                    self.assign(kind, name if isinstance(name, tuple) else name.lstrip("*"), e)
 
     def assign(self, kind, name, e):
         if e is None:
@@ -288,8 +334,15 @@ class Function:
             self.masks[name] = self.mask(e, name)
             return
         value = self.value(e)
-        self.names[name] = name
+        key, name = self.element(name) if isinstance(name, tuple) else (name, name)
+        self.names[key] = name
         self.let(name, value)
+
+    def element(self, e):
+        """An element of an array of vectors: its key in `names`, its name in Coq."""
+        _, array, index = e
+        n = self.number(index)
+        return f"{array}[{n}]", f"{array}_{n}"
 
     def let(self, name, value):
         kind = " : o" if value.startswith("(const") else ""
@@ -333,12 +386,16 @@ class Function:
                 return self.static[name][self.number(i)]
             case ("neg", x):
                 return -self.number(x)
-            case (op, a, b) if op in ("+", "-", "*", "/", "==", "<=", ">=", "<", ">"):
+            case ("not", x):
+                return not self.number(x)
+            case ("&&", a, b):
+                return self.number(a) and self.number(b)
+            case (op, a, b) if op in ("+", "-", "*", "/", "==", "!=", "<=", ">=", "<", ">"):
                 a, b = self.number(a), self.number(b)
                 if op == "/" and isinstance(a, int) and isinstance(b, int):
                     fail(f"a quotient of whole numbers: {e}")
                 return {"+": operator.add, "-": operator.sub, "*": operator.mul, "/": operator.truediv,
-                        "==": operator.eq, "<=": operator.le, ">=": operator.ge, "<": operator.lt,
+                        "==": operator.eq, "!=": operator.ne, "<=": operator.le, ">=": operator.ge, "<": operator.lt,
                         ">": operator.gt}[op](a, b)
         fail(f"not known now: {e}")
 
@@ -353,7 +410,7 @@ class Function:
         outs = [a[1] for a in arguments if a[0] == "address"]
         if not outs:
             return f"({text})"
-        self.hoisted = getattr(self, "hoisted", 0) + 1
+        self.hoisted += 1
         result = f"result{self.hoisted}"
         for out in outs:
             self.names[out] = out
@@ -368,8 +425,11 @@ class Function:
                 return f"const {name}"
             case ("neg", ("number", text)) if self.kind == "vf":
                 return f"const ({dyadic(-number(text))})"
-            case _ if self.kind == "vd":
-                return f"const ({dyadic(Fraction(self.number(e)))})"
+            case _ if self.kind == "vd" or e[0] == "index":
+                value = Fraction(self.number(e))
+                if not fits(value, self.kind == "vf"):
+                    fail(f"{e} is not a number of its format")
+                return f"const ({dyadic(value)})"
         fail(f"no constant: {e}")
 
     def value(self, e):
@@ -377,6 +437,13 @@ class Function:
         match e:
             case ("name", name) if name in self.names:
                 return name
+            case ("index", *_) if self.element(e)[0] in self.names:
+                return self.names[self.element(e)[0]]
+            case ("call", f, [("+", ("name", array), ("*", index, ("name", lanes)))]) if (
+                f == v + "_load" and lanes == v.upper() + "_LANES"):
+                return self.value(("index", array, index))
+            case ("zeros", kind) if kind == v:
+                return "(const (Dyadic 0 0))"
             # a number that is not known beforehand, in all lanes
             case ("call", f, [("name", x)]) if f == v + "_set1" and x in self.names:
                 return x
@@ -416,6 +483,66 @@ class Function:
         fail(f"not understood: {e}")
 
 
+class Lanes(Function):
+    """A function without a result on arrays of `width` vectors, of which one lane is translated: in the
+    order of its parameters, it takes the elements of arrays and pointers to const, vectors and numbers, and
+    gives the elements of the other arrays."""
+
+    def translate(self, name, kind, parameters, body):
+        self.base, inputs, self.outs = name, [], []
+        for *types, p in parameters:
+            bare = p.strip("*[]")
+            elements = self.elements(bare)
+            if bare in self.static:
+                continue
+            if p == bare:
+                self.names[bare] = bare
+                inputs.append(bare)
+            elif "const" in types:
+                self.names |= elements
+                inputs += elements.values()
+            else:
+                self.outs += elements
+        parser = Parser("{" + body + "}")
+        self.run(("block", parser.block()))
+        if parser.peek():
+            fail(f"not understood: {body}")
+        outs = [self.names[out] for out in self.outs]
+        self.lines.append(f"  {self.tuple(outs)}.\n")
+        self.text = (f"Definition {name}_{self.static['width']} (o : ops) {' '.join(f'({p} : o)' for p in inputs)} : "
+                     f"{' * '.join('o' for _ in outs)} :=\n" + "".join(self.lines))
+
+    def elements(self, array):
+        return {f"{array}[{i}]": f"{array}_{i}" for i in range(self.static["width"])}
+
+    @staticmethod
+    def tuple(names):
+        return names[0] if len(names) == 1 else f"({', '.join(names)})"
+
+    def do(self, name, arguments):
+        """Another such function: one that is known by its name, or an instance for this one."""
+        static, values, outs = {}, [], {}
+        for (*types, p), a in zip(self.source.parameters(name), arguments):
+            bare = p.strip("*[]")
+            if "int" in types:
+                static[bare] = self.number(a)
+            elif a[0] == "name" and a[1] in self.static:
+                static[bare] = self.static[a[1]]
+            elif p == bare:
+                values.append(self.value(a))
+            elif "const" in types:
+                values += [self.names[key] for key in self.elements(a[1])]
+            else:
+                outs |= self.elements(a[1])
+        if name not in self.known:
+            self.source.lanes(name, self.base + name[2:], self.kind, static)
+            name = self.base + name[2:]
+        self.names |= outs
+        found = self.tuple(list(outs.values()))
+        self.lines.append(f"  let {found if len(outs) == 1 else chr(39) + found} := "
+                          f"({name}_{static['width']} o {' '.join(values)}) in\n")
+
+
 class Source:
     """A file of C, preprocessed. `hidden`: the include guards of the headers whose constants keep
     their names; `known`: kernels that are defined elsewhere."""
@@ -429,7 +556,7 @@ class Source:
         self.file, self.text, self.known, self.printed = file, run.stdout, set(known), set()
 
     def find(self, name):
-        return re.search(r"always_inline, unused\)\) (v[fd]|ball) %s\(([^)]*)\) \{" % name, self.text)
+        return re.search(r"always_inline, unused\)\) (v[fd]|ball|void) %s\(([^)]*)\) \{" % name, self.text)
 
     def has(self, name):
         return self.find(name) is not None
@@ -442,9 +569,8 @@ class Source:
         return [p[0] if p[0] == "double" else "out" if p[-1][0] == "*" and p[0] in TYPES else
                 "in" if p[0] in TYPES else "constants" for p in self.parameters(name)]
 
-    def instance(self, name, numbers, static):
-        """Prints the function with these values of its numbers; its name in Coq."""
-        found, kinds, parameters = self.find(name), self.kinds(name), self.parameters(name)
+    def body(self, name):
+        found = self.find(name)
         if not found:
             fail(f"no function {name} in {self.file}")
         start, depth = found.end(), 1
@@ -452,7 +578,14 @@ class Source:
         while depth:
             depth += {"{": 1, "}": -1}.get(self.text[end], 0)
             end += 1
-        body = re.sub(r"#pragma .*", "", self.text[start:end - 1])
+        return re.sub(r"#pragma .*", "", self.text[start:end - 1])
+
+    def lanes(self, name, instance, kind, static):
+        print(Lanes(instance, kind, self.parameters(name), self.body(name), self.known, static, self).text)
+
+    def instance(self, name, numbers, static):
+        """Prints the function with these values of its numbers; its name in Coq."""
+        found, kinds, parameters, body = self.find(name), self.kinds(name), self.parameters(name), self.body(name)
         inside = {p[-1]: n for kind, p, n in zip(kinds, parameters, numbers) if kind == "double"}
         if "c->" in body:
             inside |= {key: n for key, n in static.items() if key.startswith("c->")}
@@ -476,6 +609,17 @@ def functions(file, wanted, hidden, requires, given=()):
         if not source.has(name):
             fail(f"no function {name} in {file}")
         source.instance(name, [], static)
+        source.known.add(name)
+
+
+def lanes(file, wanted, hidden, requires, given=()):
+    """Coq definitions of functions on arrays of vectors, for arrays of one and of two: (name, "vf" or "vd",
+    numbers that are known, suffix)."""
+    print(f"(* From {file}. *)\nFrom Coq Require Import ZArith.\nFrom Attest Require Import {' '.join(requires)}.")
+    source = Source(file, hidden, given)
+    for name, kind, static, suffix in wanted:
+        for width in (1, 2):
+            source.lanes(name, name + suffix, kind, {**static, "width": width})
         source.known.add(name)
 
 

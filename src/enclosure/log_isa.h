@@ -1,27 +1,28 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* The logarithm on vectors of double; included by *_isa.c files only. Fixed order: the same bits on
- * every instruction set. */
+/* The logarithm on vectors of double, and the binades of both formats; included by *_isa.c files
+ * only. Fixed order: the same bits on every instruction set. */
 #ifndef ATTEST_ENCLOSURE_LOG_ISA_H
 #define ATTEST_ENCLOSURE_LOG_ISA_H
 
 #include "exp_isa.h"
 #include "log_constants.h"
 
-/* x = 2^e f with f in [root, 2 root), x > 0 normal, root in [1/2, 1): e, */
-ISA_INLINE vdi vd_binade(vd x, vd root) {
-  vdu shifted = (vdu)x - (vdu)root + ((vdu){0} + (UINT64_C(1023) << 52));
-  return (vdi)(shifted >> 52) - ((vdi){0} + 1023);
-}
-
-/* f, */
-ISA_INLINE vd vd_fraction(vd x, vd root) {
-  return (vd)((vdu)x - ((vdu)vd_binade(x, root) << 52));
-}
-
-/* and e as a double: an integer that small is added to the bits of `round` = 1.5 2^52. */
-ISA_INLINE vd vd_exponent(vd x, vd root, vd round) {
-  return (vd)((vdu)round + (vdu)vd_binade(x, root)) - round;
-}
+/* x = 2^e f with f in [root, 2 root), x > 0 normal, root in [1/2, 1): e; f; and e as a number: an
+ * integer that small is added to the bits of `round` = 1.5 2^bits. */
+#define LOG_BINADE(v, vi, vu, bits, bias)                                                          \
+  ISA_INLINE vi v##_binade(v x, v root) {                                                          \
+    vu shifted = (vu)x - (vu)root + (((vu){0} + bias) << bits);                                    \
+    return (vi)(shifted >> bits) - ((vi){0} + bias);                                               \
+  }                                                                                                \
+  ISA_INLINE v v##_fraction(v x, v root) {                                                         \
+    return (v)((vu)x - ((vu)v##_binade(x, root) << bits));                                         \
+  }                                                                                                \
+  ISA_INLINE v v##_exponent(v x, v root, v round) {                                                \
+    return (v)((vu)round + (vu)v##_binade(x, root)) - round;                                       \
+  }
+LOG_BINADE(vf, vfi, vfu, 23, 127)
+LOG_BINADE(vd, vdi, vdu, 52, 1023)
+#undef LOG_BINADE
 
 /* 2 atanh z = log((1 + z) / (1 - z)), |z| <= 0.1716, by its series to z^21. */
 ISA_INLINE vd vd_log_series(vd z) {

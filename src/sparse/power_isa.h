@@ -8,19 +8,13 @@
 
 /* y^r for results in float32 and for guesses: by base 2, with polynomials that are no better than
  * that takes. log2(1 + t) = t P(t) for 1 + t in [sqrt 1/2, sqrt 2), 2^f = Q(f) for |f| <= 1/2, P
- * and Q by interpolation at Chebyshev's nodes: relative errors of log2 and 2^f 2^-34.9 and 2^-34.5
- * in double, 2^-13.4 and 2^-13.6 in float. */
-#define LEAN_SPLIT(v, vi, vu, bits, bias, ROOT, ROUND)                                             \
-  /* x = 2^n (1 + t), x > 0 normal. */                                                             \
-  ISA_INLINE v v##_split(v *n, v x) {                                                              \
-    vu shifted = (vu)x - (vu)v##_set1(ROOT) + (((vu){0} + bias) << bits);                          \
-    vu e = (shifted >> bits) - ((vu){0} + bias);                                                   \
-    *n = (v)((vu)v##_set1(ROUND) + e) - v##_set1(ROUND);                                           \
-    return (v)((vu)x - (e << bits)) - v##_set1(1);                                                 \
-  }
-LEAN_SPLIT(vd, vdi, vdu, 52, 1023, 0x1.6a09e667f3bcdp-1, 0x1.8p52)
-LEAN_SPLIT(vf, vfi, vfu, 23, 127, 0x1.6a09e6p-1f, 0x1.8p23f)
-#undef LEAN_SPLIT
+ * and Q by interpolation at Chebyshev's nodes. Relative errors with all roundings
+ * (proofs/sparse/lean_float.v): */
+#define LEAN32_LOG2_ERROR 0x1p-14
+#define LEAN32_EXP2_ERROR 0x1.cp-14 /* 2^-13.2 */
+#define LEAN64_LOG2_ERROR 0x1.6p-36 /* 2^-35.5 */
+#define LEAN64_EXP2_ERROR 0x1p-34
+#define LEAN32_ROOT 0x1.6a09e6p-1f /* near sqrt 1/2 */
 
 /* Of `width` <= 2 vectors, step by step: each step of a polynomial waits for the one before, and a
  * processor that looks 64 operations ahead would not see the next vector's. */
@@ -42,12 +36,13 @@ ISA_INLINE void vd_lean_log2(vd y[], const vd x[], const int width) {
                              0x1.a63df11f4d312p-3,  -0x1.ec7352cb89bf3p-3, 0x1.277658c21e745p-2,
                              -0x1.71546f4871651p-2, 0x1.ec709ea6a0c5ep-2,  -0x1.715476572cc31p-1,
                              0x1.71547652a44dbp0};
-  vd n[2], t[2], p[2];
+  const vd root = vd_set1(LOG64_ROOT);
+  vd t[2], p[2];
   for (int i = 0; i < width; i++)
-    t[i] = vd_split(&n[i], x[i]);
+    t[i] = vd_fraction(x[i], root) - vd_set1(1);
   vd_polynomial(p, t, c, 12, width);
   for (int i = 0; i < width; i++)
-    y[i] = vd_fma(p[i], t[i], n[i]);
+    y[i] = vd_fma(p[i], t[i], vd_exponent(x[i], root, vd_set1(EXP64_ROUND)));
 }
 
 /* 2^x, -1020 <= x <= 1020. */
@@ -68,12 +63,13 @@ ISA_INLINE void vd_lean_exp2(vd y[], const vd x[], const int width) {
 ISA_INLINE void vf_lean_log2(vf y[], const vf x[], const int width) {
   static const float c[] = {0x1.004b76p-2f, -0x1.8f0706p-2f, 0x1.f16542p-2f, -0x1.70f65p-1f,
                             0x1.7150e2p0f};
-  vf n[2], t[2], p[2];
+  const vf root = vf_set1(LEAN32_ROOT);
+  vf t[2], p[2];
   for (int i = 0; i < width; i++)
-    t[i] = vf_split(&n[i], x[i]);
+    t[i] = vf_fraction(x[i], root) - vf_set1(1);
   vf_polynomial(p, t, c, 4, width);
   for (int i = 0; i < width; i++)
-    y[i] = vf_fma(p[i], t[i], n[i]);
+    y[i] = vf_fma(p[i], t[i], vf_exponent(x[i], root, vf_set1(EXP32_ROUND)));
 }
 
 /* 2^x, -120 <= x <= 120. */
@@ -89,8 +85,8 @@ ISA_INLINE void vf_lean_exp2(vf y[], const vf x[], const int width) {
     y[i] = (vf)((vfu)q[i] + ((vfu)shifted[i] << 23));
 }
 
-/* 1 / x for normal x > 0 up to a relative 2^-24 (2^-12 in float): a guess by the exponent, off by
- * an eighth, and Newton's steps, which square that. */
+/* 1 / x for normal x, 0 < x <= 2^1021 (2^125 in float), up to a relative 2^-34 (2^-17): a guess by
+ * the exponent, off by 0.0506 at most, and Newton's steps, which square that. */
 ISA_INLINE vd vd_inverse(vd x) {
   vd y = (vd)(((vdu){0} + UINT64_C(0x7fde6238502484ba)) - (vdu)x), two = vd_set1(2);
   y = y * vd_fma(-x, y, two);
