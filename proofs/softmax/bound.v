@@ -111,29 +111,99 @@ replace (D / least * (W * least)) with (W * D) by (field; lra).
 eapply Rle_trans; [|exact B]. apply Rmult_le_compat_l; [apply Rabs_pos|exact SL].
 Qed.
 
-(* Sums: off by eO sum w' |v| + etaO above, by eW sum w' below. *)
-Variables (num den eO eW etaO : R).
-Hypothesis eO_pos : 0 <= eO.
-Hypothesis etaO_pos : 0 <= etaO.
-Hypothesis eW_small : 0 <= eW < 1.
-Hypothesis num_off : Rabs (num - sum n (fun j => w' j * v j)) <= eO * sum n (fun j => Rabs (w' j) * Rabs (v j)) + etaO.
-Hypothesis den_off : Rabs (den - sum n w') <= eW * sum n w'.
-Definition sums := eO * total / least + etaO / (W * least).
+(* Weights that underflow: b_j are what is left of the w'_j, which are off by at most low; beta is at
+   most the weight of the key that sets the shift. *)
+Variables (b : nat -> R) (low beta V : R).
+Hypothesis b_pos : forall j, (j < n)%nat -> 0 <= b j.
+Hypothesis beta_pos : 0 < beta.
+Hypothesis flushed : forall j, (j < n)%nat -> Rabs (b j - w' j) <= low.
+Hypothesis shifted : beta <= sum n b.
+Hypothesis values : forall j, (j < n)%nat -> Rabs (v j) <= V.
+Definition dropped := INR n * low * V / beta.
 
-Lemma sums_bound : Rabs (num / sum n w' - mean n w' v) <= sums.
+Lemma dropped_pos : 0 <= dropped.
 Proof.
-pose proof sum'_pos as PS. pose proof least_pos as PL. pose proof sum_least as SL.
-assert (PWL : 0 < W * least) by (apply Rmult_lt_0_compat; assumption).
-assert (B : Rabs (num / sum n w' - mean n w' v) * sum n w' <= eO * (W * total) + etaO).
-{ apply Rle_trans with (Rabs ((num / sum n w' - mean n w' v) * sum n w')).
-  { rewrite Rabs_mult, (Rabs_pos_eq (sum n w')) by lra. apply Rle_refl. }
-  unfold mean.
-  replace ((num / sum n w' - sum n (fun j => w' j * v j) / sum n w') * sum n w')
-    with (num - sum n (fun j => w' j * v j)) by (field; lra).
-  eapply Rle_trans; [exact num_off|]. apply Rplus_le_compat_r, Rmult_le_compat_l; [exact eO_pos|exact sum_total]. }
-unfold sums. apply (Rmult_le_reg_r (W * least)); [exact PWL|].
-replace ((eO * total / least + etaO / (W * least)) * (W * least)) with (eO * (W * total) + etaO) by (field; lra).
-eapply Rle_trans; [|exact B]. apply Rmult_le_compat_l; [apply Rabs_pos|exact SL].
+assert (0 <= INR n * (low * V)).
+{ rewrite <- sum_const. apply sum_nonneg. intros j Hj. pose proof (flushed j Hj). pose proof (values j Hj).
+  pose proof (Rabs_pos (b j - w' j)). pose proof (Rabs_pos (v j)). apply Rmult_le_pos; lra. }
+unfold dropped. apply Rmult_le_pos; [lra|left; apply Rinv_0_lt_compat, beta_pos].
+Qed.
+
+Lemma mean_between f : (forall j, (j < n)%nat -> Rabs (f j) <= V) -> Rabs (mean n w' f) <= V.
+Proof.
+intros H. pose proof sum'_pos as PS. apply (Rmult_le_reg_r (sum n w')); [exact PS|].
+rewrite <- (Rabs_pos_eq (sum n w')) at 1 by lra. rewrite <- Rabs_mult. unfold mean.
+replace (sum n (fun j => w' j * f j) / sum n w' * sum n w') with (sum n (fun j => w' j * f j)) by (field; lra).
+eapply Rle_trans; [apply sum_abs|]. rewrite <- sum_scal. apply sum_le. intros j Hj.
+rewrite Rabs_mult, (Rabs_pos_eq (w' j)), Rmult_comm by (apply w'_pos, Hj).
+apply Rmult_le_compat_r; [apply w'_pos, Hj|apply H, Hj].
+Qed.
+
+Lemma mean_flushed f : (forall j, (j < n)%nat -> Rabs (f j) <= V) ->
+  Rabs (mean n b f - mean n w' f) <= 2 * dropped.
+Proof.
+intros H. pose proof sum'_pos as PS. set (y := mean n w' f).
+assert (PB : 0 < sum n b) by lra.
+assert (E : (mean n b f - y) * sum n b = sum n (fun j => (b j - w' j) * (f j - y))).
+{ assert (X : sum n (fun j => w' j * f j) = sum n w' * y) by (unfold y, mean; field; lra).
+  rewrite (sum_ext n (fun j => (b j - w' j) * (f j - y))
+    (fun j => (b j * f j - y * b j) - (w' j * f j - y * w' j))) by (intros; ring).
+  rewrite !sum_minus, !sum_scal, X. unfold mean. field. lra. }
+assert (B : Rabs (mean n b f - y) * sum n b <= INR n * (low * (2 * V))).
+{ rewrite <- (Rabs_pos_eq (sum n b)) by lra. rewrite <- Rabs_mult, E.
+  eapply Rle_trans; [apply sum_abs|]. rewrite <- sum_const. apply sum_le. intros j Hj. rewrite Rabs_mult.
+  apply Rmult_le_compat; try apply Rabs_pos; [apply flushed, Hj|].
+  unfold Rminus. eapply Rle_trans; [apply Rabs_triang|]. rewrite Rabs_Ropp.
+  pose proof (H j Hj). pose proof (mean_between f H) as T. fold y in T. lra. }
+apply (Rmult_le_reg_r beta); [exact beta_pos|].
+replace (2 * dropped * beta) with (INR n * (low * (2 * V))) by (unfold dropped; field; lra).
+eapply Rle_trans; [|exact B]. apply Rmult_le_compat_l; [apply Rabs_pos|exact shifted].
+Qed.
+
+(* Sums: off by eO sum b |v| + etaO above, by eW sum b + etaW below. *)
+Variables (num den eO eW etaO etaW : R).
+Hypothesis eO_pos : 0 <= eO.
+Hypothesis eW_pos : 0 <= eW.
+Hypothesis etaO_pos : 0 <= etaO.
+Hypothesis etaW_pos : 0 <= etaW.
+Hypothesis num_off : Rabs (num - sum n (fun j => b j * v j)) <= eO * sum n (fun j => b j * Rabs (v j)) + etaO.
+Hypothesis den_off : Rabs (den - sum n b) <= eW * sum n b + etaW.
+Definition sums := eO * total / least.
+Definition under := (1 + eO) * (2 * dropped) + etaO / beta.
+Definition sum_error := eW + etaW / beta.
+Hypothesis sum_error_small : sum_error < 1.
+
+Lemma sums_bound : Rabs (num / sum n b - mean n w' v) <= sums + under.
+Proof.
+pose proof sum'_pos as PS. pose proof least_pos as PL. pose proof sum_least as SL. pose proof dropped_pos as PD.
+assert (PB : 0 < sum n b) by lra.
+assert (Hv : forall j, (j < n)%nat -> Rabs (Rabs (v j)) <= V) by (intros j Hj; rewrite Rabs_Rabsolu; apply values, Hj).
+pose proof (mean_flushed v values) as M1. pose proof (mean_flushed (fun j => Rabs (v j)) Hv) as M2.
+(* |v| over b *)
+assert (MA : mean n w' (fun j => Rabs (v j)) <= total / least).
+{ apply (Rmult_le_reg_r (sum n w')); [exact PS|]. unfold mean.
+  replace (sum n (fun j => w' j * Rabs (v j)) / sum n w' * sum n w') with (sum n (fun j => w' j * Rabs (v j))) by (field; lra).
+  apply Rle_trans with (W * total).
+  - rewrite (sum_ext n (fun j => w' j * Rabs (v j)) (fun j => Rabs (w' j) * Rabs (v j))); [exact sum_total|].
+    intros j Hj. rewrite (Rabs_pos_eq (w' j)) by (apply w'_pos, Hj). reflexivity.
+  - assert (Q : 0 <= total / least) by (apply Rmult_le_pos; [exact total_pos|left; apply Rinv_0_lt_compat, PL]).
+    apply (Rmult_le_compat_l (total / least)) in SL; [|exact Q].
+    replace (total / least * (W * least)) with (W * total) in SL by (field; lra). exact SL. }
+assert (MB : mean n b (fun j => Rabs (v j)) <= total / least + 2 * dropped).
+{ apply Rabs_range in M2. lra. }
+(* the computed sum over the sum of the weights *)
+assert (E : Rabs (num / sum n b - mean n b v) <= eO * (total / least + 2 * dropped) + etaO / beta).
+{ apply Rle_trans with (eO * mean n b (fun j => Rabs (v j)) + etaO / sum n b).
+  - apply (Rmult_le_reg_r (sum n b)); [exact PB|].
+    rewrite <- (Rabs_pos_eq (sum n b)) at 2 by lra. rewrite <- Rabs_mult. unfold mean.
+    replace ((num / sum n b - sum n (fun j => b j * v j) / sum n b) * sum n b)
+      with (num - sum n (fun j => b j * v j)) by (field; lra).
+    replace ((eO * (sum n (fun j => b j * Rabs (v j)) / sum n b) + etaO / sum n b) * sum n b)
+      with (eO * sum n (fun j => b j * Rabs (v j)) + etaO) by (field; lra). exact num_off.
+  - apply Rplus_le_compat; [apply Rmult_le_compat_l; [exact eO_pos|exact MB]|].
+    apply Rmult_le_compat_l; [exact etaO_pos|]. apply Rinv_le; [exact beta_pos|exact shifted]. }
+replace (num / sum n b - mean n w' v) with ((num / sum n b - mean n b v) + (mean n b v - mean n w' v)) by ring.
+eapply Rle_trans; [apply Rabs_triang|]. unfold sums, under. unfold Rdiv in *. lra.
 Qed.
 
 Variables (res uE etaE : R).
@@ -141,39 +211,47 @@ Hypothesis uE_pos : 0 <= uE.
 (* the division and the rounding to the result's format: uE = (1 + u_A)(1 + u_O) - 1 *)
 Hypothesis res_off : Rabs (res - num / den) <= uE * Rabs (num / den) + etaE.
 
-(** theorem: softmax_bound — the bound of a machine model: with weights within e^(+-delta_j), sums off by eO and eW relatively, and a quotient and result off by uE, the output is within spread + sums + ((1 + uE) / (1 - eW) - 1)(|x| + spread + sums) and underflow of the exact one. used by: src/softmax/bound.c *)
+(** theorem: softmax_bound — the bound of a machine model: with weights within e^(+-delta_j), of which underflow drops low, sums off by eO and eW relatively and by etaO and etaW, and a quotient and result off by uE, the output is within D + ((1 + uE) / (1 - e) - 1)(|x| + D) and its own underflow of the exact one, D = spread + sums + (1 + eO) 2 N low max|v| / beta + etaO / beta, e = eW + etaW / beta, beta the weight of the key that sets the shift. used by: src/softmax/bound.c *)
 Theorem softmax_bound : Rabs (res - x) <=
-  spread + sums + ((1 + uE) / (1 - eW) - 1) * (Rabs x + spread + sums) + etaE.
+  spread + sums + under + ((1 + uE) / (1 - sum_error) - 1) * (Rabs x + spread + sums + under) + etaE.
 Proof.
-pose proof sum'_pos as PS. pose proof spread_bounds as H1. pose proof sums_bound as H2.
-set (S := sum n w') in *. set (X := mean n w' v) in *. set (q := num / S) in *. set (Y := Rabs x + spread + sums).
+pose proof spread_bounds as H1. pose proof sums_bound as H2.
+set (S := sum n b) in *. assert (PS : 0 < S) by (unfold S in *; lra).
+set (X := mean n w' v) in *. set (q := num / S) in *. set (Y := Rabs x + spread + sums + under).
+assert (PE : 0 <= sum_error).
+{ unfold sum_error. assert (0 <= etaW / beta); [|lra]. apply Rmult_le_pos; [exact etaW_pos|left; apply Rinv_0_lt_compat, beta_pos]. }
+set (e := sum_error) in *.
+assert (De : Rabs (den - S) <= e * S).
+{ eapply Rle_trans; [exact den_off|]. unfold e, sum_error. rewrite Rmult_plus_distr_r. apply Rplus_le_compat_l.
+  apply (Rmult_le_reg_r beta); [exact beta_pos|]. replace (etaW / beta * S * beta) with (etaW * S) by (field; lra).
+  apply Rmult_le_compat_l; [exact etaW_pos|exact shifted]. }
 assert (Hq : Rabs q <= Y).
 { replace q with (x + (X - x) + (q - X)) by ring. unfold Y.
-  eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat; [|exact H2].
+  eapply Rle_trans; [apply Rabs_triang|]. rewrite (Rplus_assoc (Rabs x + spread)). apply Rplus_le_compat; [|exact H2].
   eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat_l, H1. }
-assert (Dl : (1 - eW) * S <= den) by (apply Rabs_range in den_off; lra).
+assert (Dl : (1 - e) * S <= den) by (apply Rabs_range in De; lra).
 assert (PD : 0 < den).
 { eapply Rlt_le_trans; [|exact Dl]. apply Rmult_lt_0_compat; lra. }
 assert (Er : num / den = q * (S / den)) by (unfold q; field; lra).
 set (r := S / den) in *.
 assert (Pr : 0 < r) by (apply Rdiv_lt_0_compat; assumption).
-assert (Ru : r <= / (1 - eW)).
+assert (Ru : r <= / (1 - e)).
 { unfold r. apply (Rmult_le_reg_r den); [exact PD|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
-  apply (Rmult_le_reg_l (1 - eW)); [lra|]. rewrite <- Rmult_assoc, Rinv_r by lra. lra. }
-assert (Rd : Rabs (r - 1) <= / (1 - eW) - 1).
-{ assert (Du : den <= (1 + eW) * S) by (apply Rabs_range in den_off; lra).
-  assert (Rl : / (1 + eW) <= r).
+  apply (Rmult_le_reg_l (1 - e)); [lra|]. rewrite <- Rmult_assoc, Rinv_r by lra. lra. }
+assert (Rd : Rabs (r - 1) <= / (1 - e) - 1).
+{ assert (Du : den <= (1 + e) * S) by (apply Rabs_range in De; lra).
+  assert (Rl : / (1 + e) <= r).
   { unfold r. apply (Rmult_le_reg_r den); [exact PD|]. unfold Rdiv. rewrite Rmult_assoc, Rinv_l, Rmult_1_r by lra.
-    apply (Rmult_le_reg_l (1 + eW)); [lra|]. rewrite <- Rmult_assoc, Rinv_r by lra. lra. }
-  assert (T : 2 <= / (1 + eW) + / (1 - eW)).
-  { apply (Rmult_le_reg_r ((1 + eW) * (1 - eW))); [apply Rmult_lt_0_compat; lra|].
-    replace ((/ (1 + eW) + / (1 - eW)) * ((1 + eW) * (1 - eW))) with 2 by (field; lra).
-    assert (0 <= eW * eW) by apply Rle_0_sqr. lra. }
+    apply (Rmult_le_reg_l (1 + e)); [lra|]. rewrite <- Rmult_assoc, Rinv_r by lra. lra. }
+  assert (T : 2 <= / (1 + e) + / (1 - e)).
+  { apply (Rmult_le_reg_r ((1 + e) * (1 - e))); [apply Rmult_lt_0_compat; lra|].
+    replace ((/ (1 + e) + / (1 - e)) * ((1 + e) * (1 - e))) with 2 by (field; lra).
+    assert (0 <= e * e) by apply Rle_0_sqr. lra. }
   apply Rabs_le. lra. }
-assert (Q1 : Rabs (num / den - q) <= (/ (1 - eW) - 1) * Y).
+assert (Q1 : Rabs (num / den - q) <= (/ (1 - e) - 1) * Y).
 { rewrite Er. replace (q * r - q) with ((r - 1) * q) by ring. rewrite Rabs_mult.
   apply Rmult_le_compat; try apply Rabs_pos; assumption. }
-assert (Q2 : Rabs (num / den) <= / (1 - eW) * Y).
+assert (Q2 : Rabs (num / den) <= / (1 - e) * Y).
 { rewrite Er, Rabs_mult, (Rabs_pos_eq r), Rmult_comm by lra.
   apply Rmult_le_compat; [lra|apply Rabs_pos|exact Ru|exact Hq]. }
 apply (Rmult_le_compat_l uE) in Q2; [|exact uE_pos].
@@ -182,7 +260,7 @@ assert (A : forall a b c d, Rabs (a + b + c + d) <= Rabs a + Rabs b + Rabs c + R
 { intros. eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat_r.
   eapply Rle_trans; [apply Rabs_triang|]. apply Rplus_le_compat_r, Rabs_triang. }
 eapply Rle_trans; [apply A|]. unfold Rdiv. fold Y.
-replace (((1 + uE) * / (1 - eW) - 1) * Y) with (uE * (/ (1 - eW) * Y) + (/ (1 - eW) - 1) * Y) by ring. lra.
+replace (((1 + uE) * / (1 - e) - 1) * Y) with (uE * (/ (1 - e) * Y) + (/ (1 - e) - 1) * Y) by ring. lra.
 Qed.
 End Bound.
 

@@ -7,39 +7,11 @@ From Coquelicot Require Import Coquelicot.
 From Flocq Require Import Core Binary Relative.
 From Interval Require Import Specific_stdz Specific_ops Tactic.
 From Attest Require Import enclosure.float_ops enclosure.exp_constants enclosure.exp_isa enclosure.exp_method
-  enclosure.exp_float enclosure.tanh_float enclosure.summation.
+  enclosure.exp_float enclosure.tanh_float enclosure.summation
+  softmax.slope.
 Import ITZ.
 Open Scope R_scope.
 Notation u := (pow2 (-53)).
-
-(* The derivative of tanh. *)
-Definition sech2 (s : R) : R := 4 * exp (2 * s) / ((exp (2 * s) + 1) * (exp (2 * s) + 1)).
-
-Lemma tanh_exp s : tanh s = (exp (2 * s) - 1) / (exp (2 * s) + 1).
-Proof.
-replace s with (2 * s / 2) at 1 by field. rewrite tanh_quotient. f_equal. ring.
-Qed.
-
-Lemma tanh_derive t s : is_derive (fun x => tanh (t * x)) s (t * sech2 (t * s)).
-Proof.
-apply (is_derive_ext (fun x => (exp (2 * (t * x)) - 1) / (exp (2 * (t * x)) + 1))).
-- intros x. symmetry. apply tanh_exp.
-- assert (P := exp_pos (2 * (t * s))). unfold sech2. auto_derive; [lra|]. field. lra.
-Qed.
-
-Lemma sech2_range s : 0 < sech2 s <= 1.
-Proof.
-unfold sech2. assert (P := exp_pos (2 * s)). set (e := exp (2 * s)) in *.
-assert (0 < (e + 1) * (e + 1)) by (apply Rmult_lt_0_compat; lra).
-split; [apply Rdiv_lt_0_compat; lra|]. apply (Rmult_le_reg_r ((e + 1) * (e + 1))); [assumption|].
-replace (4 * e / ((e + 1) * (e + 1)) * ((e + 1) * (e + 1))) with (4 * e) by (field; lra).
-assert (0 <= (e - 1) * (e - 1)) by apply Rle_0_sqr. lra.
-Qed.
-
-Lemma sech2_even s : sech2 (- s) = sech2 s.
-Proof.
-unfold sech2. replace (2 * - s) with (- (2 * s)) by ring. rewrite exp_Ropp. assert (P := exp_pos (2 * s)). field. lra.
-Qed.
 
 Lemma sech2_close s : 0 <= s <= 4 -> s * sech2 s <= 46 / 100.
 Proof. intros H. unfold sech2. interval with (i_bisect s, i_autodiff s, i_prec 30). Qed.
@@ -67,17 +39,6 @@ assert (P : forall x, 0 <= x -> 0 <= x * sech2 x <= 46 / 100).
 destruct (Rle_dec 0 s) as [H|H].
 - rewrite Rabs_pos_eq; apply P, H.
 - pose proof (P (- s) ltac:(lra)) as Q. rewrite sech2_even in Q. apply Rabs_le. lra.
-Qed.
-
-Lemma tanh_lipschitz a b : Rabs (tanh a - tanh b) <= Rabs (a - b).
-Proof.
-destruct (MVT_gen (fun x => tanh (1 * x)) b a (fun x => 1 * sech2 (1 * x))) as [c [_ E]].
-- intros x _. apply tanh_derive.
-- intros x _. apply continuity_pt_filterlim, (ex_derive_continuous (fun x => tanh (1 * x))).
-  eexists. apply tanh_derive.
-- rewrite !Rmult_1_l in E. rewrite E, Rabs_mult. pose proof (sech2_range c).
-  rewrite (Rabs_pos_eq (sech2 c)) by lra. rewrite <- (Rmult_1_l (Rabs (a - b))) at 2.
-  apply Rmult_le_compat_r; [apply Rabs_pos|lra].
 Qed.
 
 (* A relative change of the argument moves tanh by less than half of it. *)
@@ -174,9 +135,7 @@ assert (D3 : Rabs (C * iv - 1) <= 2002 / 1000 * u).
   assert (Rabs ((C / h - 1) * (h * iv - 1) + (C / h - 1)) <= u * (/ 100000) + u).
   { eapply Rle_trans; [apply Rabs_triang|]. lra. } lra. }
 set (a := xh * iv) in *.
-assert (B1 : forall s, Rabs (tanh s) <= 1).
-{ intros s. rewrite tanh_exp. assert (P := exp_pos (2 * s)). unfold Rdiv. rewrite Rabs_mult, Rabs_inv, (Rabs_pos_eq (_ + 1)) by lra.
-  apply (Rmult_le_reg_r (exp (2 * s) + 1)); [lra|]. rewrite Rmult_assoc, Rinv_l by lra. rewrite Rmult_1_r, Rmult_1_l. apply Rabs_le. lra. }
+assert (B1 := tanh_below_1).
 assert (E12 : dyadic_R EXP_TANH_ERROR = 12) by (unfold dyadic_R, EXP_TANH_ERROR; simpl; unfold Z.pow_pos; simpl; lra).
 (* where the product overflows *)
 assert (Far : forall v, 21 <= v * (C * iv) -> Rabs (1 - tanh v) <= u).

@@ -43,8 +43,9 @@
  *
  * For the built-in kernel (pass.h) the order of operations is known, and a running error analysis
  * replaces g(n): a sum in a known order is off by at most u times the sum of the absolute values of
- * its partial results (each of them off itself by what has been counted: the factor 1 + 2^-6). The
- * shift is the first block's maximum unless the maximum later grows by more than PASS_SHIFT. */
+ * its partial results (theorems running_error, running_score). Those of the weights are known up to
+ * what the weights are off, in each of the partial results in which a key takes part. The shift is
+ * the first block's maximum unless the maximum later grows by more than PASS_SHIFT. */
 #include <stdlib.h>
 
 #include "../enclosure/exp.h"
@@ -136,7 +137,7 @@ static void builtin_shift(row_model *model, const softmax_second *second,
     model->shift_slack = off;
   } else {
     model->shift_slack = 2 * PASS_SHIFT + off;
-    model->moves = ceil(growth / PASS_SHIFT) + 1;
+    model->moves = ceil((growth + 2 * off) / PASS_SHIFT) + 1;
   }
 }
 
@@ -254,14 +255,15 @@ static double rotation_error(const room_machine *machine, const softmax_pack *pa
 }
 
 /* What scores before a softcap are off by, relatively, makes the cap's slope at most e^(2 eta)
- * times that at s, eta that error over the cap; no two capped scores are further apart than 2 cap
- * (theorem machine_softcap). */
+ * times that at s, eta that error over the cap, beside what double is off in the slope itself; no
+ * two capped scores are further apart than 2 cap (theorem machine_softcap). */
 static void add_softcap(row_model *model, const softmax_pack *pack, const softmax_row_terms *terms,
                         double relative) {
   double inverse = fabs(pack->inverse_temperature);
   double form = (pack->is_rotary ? 2 : 1) * fabs(pack->scale) * terms->query_norm *
                 terms->key_norm * (1 + 0x1p-20);
-  model->steep = 1 + grown_by(2 * (relative + model->rotation) * form / pack->softcap);
+  double eta = (relative + model->rotation) * form / pack->softcap + terms->size_error;
+  model->steep = 1 + grown_by(2 * eta);
   model->cap_most = 2 * pack->softcap * inverse;
   model->rotation_most = fmin(model->rotation * form * inverse, model->cap_most);
 }
@@ -311,7 +313,7 @@ static row_model model_row(const room_machine *machine, const softmax_second *se
   if (pack->has_softcap) add_softcap(&model, pack, terms, relative);
   model.off = dot_units(&model, (double)pack->slice.d, 14) * model.u_products * terms->reach +
               (model.score_underflow + 16 * model.u_products * pack->softcap) * inverse +
-              model.rotation * terms->reach;
+              model.rotation * terms->reach + half_unit(tensor_dtype_format(machine->products));
   if (machine->builtin) {
     builtin_shift(&model, second, terms, second->state.shift[0], model.off);
     model.out_depth = model.moves + rounds(&pack->slice.v, machine->accumulate);
@@ -323,8 +325,6 @@ static row_model model_row(const room_machine *machine, const softmax_second *se
     model.out_depth = model.sum_depth + rounds(&pack->slice.v, machine->accumulate);
     model.shift_slack = model.off;
   }
-  model.sum_error = grown_sum(model.sum_depth * model.u_accumulate + model.u_weights);
-  model.sum_error += (1 + model.sum_error) * lost(machine, terms->keys, 1) / model.least_weight;
   return model;
 }
 
@@ -344,7 +344,7 @@ static double weight_error(const room_machine *machine, const row_model *model,
   double shift = isnan(model->shift) ? largest - s : fabs(s - model->shift);
   double delta = model->score_underflow * inverse + before + rotation;
   if (machine->builtin)
-    delta += u * run * inverse / (1 - fmin(0.5, 16 * (double)pack->slice.d * u));
+    delta += u * run * inverse / (1 - fmin(0.5, 32 * (double)pack->slice.d * u));
   delta += u * (extras + shift + model->shift_slack + model->exp_units) +
            model->moves * (model->exp_units + 1) * u;
   return delta * (1 + 0x1p-8);
@@ -389,6 +389,17 @@ static double total_error(const softmax_second *second, const softmax_row_terms 
   return grown / least;
 }
 
+/* The relative error of the normaliser's sum. The weights of the built-in kernel are off
+ * themselves, and so are their partial results, in each of which a key takes part so many times at
+ * most. */
+static void add_sum_error(row_model *model, const room_machine *machine,
+                          const softmax_row_terms *terms, double grown) {
+  double times = PASS_KEYS / PASS_LANES + 4 + terms->blocks;
+  if (machine->builtin) model->sum_depth += 2 * grown * times;
+  model->sum_error = grown_sum(model->sum_depth * model->u_accumulate + model->u_weights);
+  model->sum_error += (1 + model->sum_error) * lost(machine, terms->keys, 1) / model->least_weight;
+}
+
 /* What the normaliser, the division and the result's rounding may change of the quotient,
  * relatively: (1 + u_A)(1 + u_O) / (1 - e) - 1 with e the normaliser's relative error (theorem
  * softmax_bound). */
@@ -407,25 +418,32 @@ static double dropped(const room_machine *machine, const row_model *model, doubl
 
 /* Half units of the subnormals that the shift, a division or the last sum, and the result meet. */
 static double end_underflow(const room_machine *machine, attest_dtype result) {
-  return 4 * (half_unit(tensor_dtype_format(result)) +
+  return 8 * (half_unit(tensor_dtype_format(result)) +
               half_unit(tensor_dtype_format(machine->accumulate)));
 }
 
-/* The logarithm of the normaliser is taken to be good to 4 u_A (1 + |log W|) (log64 is). Then the
- * shift, rounded to accumulate, is added, which rounds, as do a factor log2(e), itself rounded, and
- * the result. */
+/* |log a - log b| where a is off by e b. */
+static double log_error(double e) {
+  return e < 1 ? e / (1 - e) : INFINITY;
+}
+
+/* The logarithm of the normaliser W is taken to be good to 4 u_A (1 + |log W|) (log64 is); W is off
+ * by sum relatively, and relative to a shift that is off itself. Then the shift, rounded to
+ * accumulate, is added, which rounds, as do a factor log2(e), itself rounded, and the result
+ * (theorems machine_lse, machine_lse_base2). What the double tier is off by moves |lse| and so the
+ * roundings by less than an eighth of it. */
 static double lse_bound(const room_machine *machine, const row_model *model,
                         const softmax_second *second, const softmax_pack *pack, double keys,
-                        double grown, double lse) {
-  double u = model->u_accumulate, u_result = roundoff(machine->result_lse), e = model->sum_error;
-  double largest = fabs(second->largest) + model->off;
-  double sum = grown + (e < 1 ? e / (1 - e) : INFINITY) + dropped(machine, model, keys, 1);
-  double logarithm = 4 * u * (1 + fabs(lse - second->largest) + model->off + sum);
-  double before = sum + logarithm + u * largest;
+                        double grown, double lse, double radius) {
   int base2 = pack->problem->values.lse_base == 2;
+  double u = model->u_accumulate, u_result = roundoff(machine->result_lse);
+  double natural = base2 ? lse / EXP64_LOG2E : lse;
+  double sum = grown + log_error(model->sum_error) + log_error(dropped(machine, model, keys, 1));
+  double logarithm = 4 * u * (1 + fabs(natural - second->largest) + model->off + sum);
+  double before = sum + logarithm + u * (fabs(second->largest) + model->off);
   double ends = (base2 ? 3 * u * (1 + 2 * u) : u) * (1 + u_result) + u_result;
-  double bound = before + ends * (fabs(lse) + before);
-  return (base2 ? 1.5 * bound : bound) * (1 + 0x1p-6) + end_underflow(machine, machine->result_lse);
+  double bound = (base2 ? 1.5 : 1) * (before + ends * (fabs(natural) + before));
+  return bound * (1 + 0x1p-6) + end_underflow(machine, machine->result_lse) + radius * (1 + 0x1p-3);
 }
 
 /* Infinite where the result may overflow. */
@@ -449,8 +467,11 @@ static void out_bounds(room_block *block, softmax_second *second, const softmax_
     double spread = (second->spread[c] + sink_g * fabs(x[c])) / least;
     double grow = grown_sum(model->out_depth * model->u_accumulate + model->u_weights);
     double sums = grow * second->total[c];
-    if (machine->builtin) sums += second->scratch[c] * model->u_accumulate;
     double largest = softmax_largest_value(pack, terms, c);
+    if (machine->builtin) {
+      double times = PASS_CHAIN + PASS_KEYS / PASS_CHAIN + terms->blocks;
+      sums += (second->scratch[c] + 2 * grown * least * times * largest) * model->u_accumulate;
+    }
     double under = (1 + grow) * (2 * dropped(machine, model, terms->keys, largest) +
                                  lost(machine, terms->keys, largest) / model->least_weight);
     double moved = spread + sums / least + under, quotient = quotient_error(model);
@@ -482,10 +503,11 @@ void softmax_theory_row(room_block *block, softmax_second *second, const softmax
   perturb(&sink_g, &least, second, machine, &model, pack, &terms);
   if (!scores_fit(machine, &model, pack, &terms)) least = 0;
   double grown = total_error(second, &terms, sink_g, least);
+  add_sum_error(&model, machine, &terms, grown);
   if (want & WANT_OUT) out_bounds(block, second, pack, &terms, &model, sink_g, least, grown, at);
   if (want & WANT_LSE) {
     double x = block->lse.x[at], radius = block->lse.radius[at];
-    double bound = lse_bound(machine, &model, second, pack, terms.keys, grown, x) + radius;
+    double bound = lse_bound(machine, &model, second, pack, terms.keys, grown, x, radius);
     if (!sums_fit(machine, &terms, 1)) bound = INFINITY;
     block->lse.theory[at] = finish_bound(bound, x, radius, machine->result_lse);
     prescribe(&block->lse, at);
