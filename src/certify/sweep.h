@@ -24,7 +24,8 @@ typedef struct {
 } sweep_function;
 
 /* Whether the double enclosure serves the angle: theta is at least 2^-700, so that no product with
- * a float leaves the range of doubles (proofs/certify/sweep_angle.v). 1 for other functions. */
+ * a float leaves the range of doubles (proofs/certify/sweep_angle.v), and at most 2^100, so that
+ * 640 bits hold the turns of every float. 1 for other functions. */
 int sweep_angle_is_served(const sweep_function *f);
 
 /* Names with what they compute, for help; NULL after the last. own: the suite has a kernel. */

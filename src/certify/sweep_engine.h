@@ -58,7 +58,7 @@ struct sweep_reference {
   int pole_has_two_sides;     /* an infinity of either sign will do there */
   float huge;                 /* NaN, or: from here on, away from 0, f > 2^129 */
   float vast;                 /* beyond here f > 2^1000, and has no double enclosure */
-  int direction;              /* over the domain; with a turn, above it */
+  int direction;              /* over the domain; with a turn, above it; on both sides of a pole */
   /* Up to -32 and from 32 on, a float that f comes exponentially close to and is nearer to 0 than;
    * infinite: x; 0: none (sweep_limit.c). */
   float limit[2];

@@ -119,13 +119,17 @@ attest_status sweep_ledger_open(sweep_ledger **ledger, const char *path, const c
                                 int read_only, attest_error *error) {
   int flags = read_only ? SQLITE_OPEN_READONLY : SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE;
   sweep_ledger *l = *ledger = calloc(1, sizeof *l);
-  if (!l || !(l->path = strdup(path))) {
+  char *name = NULL; /* to SQLite "" and ":memory:" are no files */
+  if (!l || asprintf(&name, "%s%s", *path == '/' ? "" : "./", path) < 0 ||
+      !(l->path = strdup(path))) {
+    free(name);
     free(l);
     *ledger = NULL;
     return attest_fail(error, ATTEST_ERR_MEMORY, "out of memory");
   }
   attest_status status =
-      sqlite3_open_v2(path, &l->db, flags | SQLITE_OPEN_NOMUTEX, NULL) ? fail(l, error) : ATTEST_OK;
+      sqlite3_open_v2(name, &l->db, flags | SQLITE_OPEN_NOMUTEX, NULL) ? fail(l, error) : ATTEST_OK;
+  free(name);
   if (!status) status = prepare(l, identity, read_only, error);
   if (status) {
     sweep_ledger_close(l);
@@ -161,7 +165,8 @@ attest_status sweep_ledger_read(sweep_ledger *l,
     } else if (sweep_record_read(&r, sqlite3_column_blob(s, 1),
                                  (size_t)sqlite3_column_bytes(s, 1)) ||
                (uint64_t)sqlite3_column_int64(s, 0) != r.first) {
-      status = attest_fail(error, ATTEST_ERR_INPUT, "%s: a damaged record", l->path);
+      status = attest_fail(error, ATTEST_ERR_INPUT,
+                           "%s: a damaged record: sweep again, into another file", l->path);
     } else {
       status = take(context, &r, error);
     }

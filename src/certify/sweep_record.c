@@ -82,6 +82,25 @@ static double get_double(reader *r) {
   return x;
 }
 
+/* Records end with a checksum of what comes before: FNV-1a, of 64 bits. A damaged one would change
+ * a certificate. */
+enum { CHECKSUM = 8 };
+
+static void checksum(unsigned char sum[CHECKSUM], const unsigned char *bytes, size_t size) {
+  uint64_t x = 0xcbf29ce484222325u;
+  for (size_t i = 0; i < size; i++)
+    x = (x ^ bytes[i]) * 0x100000001b3u;
+  for (int i = 0; i < CHECKSUM; i++)
+    sum[i] = (unsigned char)(x >> (8 * i));
+}
+
+static int is_intact(const unsigned char *bytes, size_t size) {
+  unsigned char sum[CHECKSUM];
+  if (size < CHECKSUM) return 0;
+  checksum(sum, bytes, size - CHECKSUM);
+  return !memcmp(sum, bytes + size - CHECKSUM, CHECKSUM);
+}
+
 enum { COUNTS = 7 };
 
 static void counts_of(uint64_t *counts[COUNTS], sweep_record *r) {
@@ -108,12 +127,14 @@ size_t sweep_record_write(unsigned char *bytes, const sweep_record *r) {
   p = put(put(p, r->first_got), r->last_got);
   for (int k = 0; k < PEAK_COUNT; k++)
     p = put(put_double(put_double(p, r->peaks[k].lo), r->peaks[k].hi), r->peaks[k].key);
-  return (size_t)(p - bytes);
+  checksum(p, bytes, (size_t)(p - bytes));
+  return (size_t)(p - bytes) + CHECKSUM;
 }
 
 int sweep_record_read(sweep_record *r, const unsigned char *bytes, size_t size) {
-  reader from = {bytes, bytes + size, 0};
   uint64_t *counts[COUNTS];
+  if (!is_intact(bytes, size)) return -1;
+  reader from = {bytes, bytes + size - CHECKSUM, 0};
   sweep_record_clear(r);
   counts_of(counts, r);
   r->first = get(&from);

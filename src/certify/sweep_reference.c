@@ -56,7 +56,7 @@ static const sweep_reference references[] = {
      .pole = 0, .pole_value = INFINITY, .pole_has_two_sides = 1, .huge = NAN, .direction = -1,
      NO_TURN},
     {"reciprocal", "1 / x", FUNCTION(reciprocal), EVERYWHERE, LIMITS(0, 0), .pole = 0,
-     .pole_value = INFINITY, .pole_has_two_sides = 1, .huge = NAN, NO_TURN},
+     .pole_value = INFINITY, .pole_has_two_sides = 1, .huge = NAN, .direction = -1, NO_TURN},
 #define TAYLOR(degree_, formula, minus, direction_, ...)                                           \
   {                                                                                                \
     "taylor" #degree_, formula, FUNCTION(taylor),                                                  \
@@ -167,6 +167,11 @@ int sweep_pieces(sweep_piece pieces[2], const sweep_reference *r) {
   if (!r->direction) return 0;
   if (r->at_minus_inf == r->at_minus_inf) first = SWEEP_KEY_MINUS_INF;
   if (r->at_inf == r->at_inf) last = SWEEP_KEY_INF;
+  if (r->pole == 0 && r->least < 0) { /* on either side of it */
+    pieces[0] = (sweep_piece){first, SWEEP_KEY_MINUS_ZERO - 1, r->direction};
+    pieces[1] = (sweep_piece){SWEEP_KEY_ZERO + 1, last, r->direction};
+    return 2;
+  }
   if (r->turn[0] != r->turn[0]) {
     pieces[0] = (sweep_piece){first, last, r->direction};
     return 1;
@@ -196,12 +201,13 @@ static double take(arb_t x, slong e) {
 }
 
 int sweep_angle_is_served(const sweep_function *f) {
-  enum { PREC = 64, LEAST_EXPONENT = -700 };
+  enum { PREC = 64, LEAST_EXPONENT = -700, MOST_EXPONENT = 100 };
   if (!f->rope) return 1;
   arb_t theta;
   arb_init(theta);
   problem_rotary_angle(theta, &f->rope->values, f->d, f->pair, PREC);
-  int served = arf_cmpabs_2exp_si(arb_midref(theta), LEAST_EXPONENT) > 0;
+  int served = arf_cmpabs_2exp_si(arb_midref(theta), LEAST_EXPONENT) > 0 &&
+               arf_cmpabs_2exp_si(arb_midref(theta), MOST_EXPONENT) < 0;
   arb_clear(theta);
   return served;
 }

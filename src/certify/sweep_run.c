@@ -114,7 +114,7 @@ static char *identity(const run *r) {
   if (!rope) return NULL;
   if (!q->foreign) fingerprint(own, &r->workers[0]);
   if (asprintf(&text,
-               "ledger=3\nversion=%s\nfunction=%s%s\nsubject=%s\nsha256=%s\nfrom=%a\nto=%a\n"
+               "ledger=4\nversion=%s\nfunction=%s%s\nsubject=%s\nsha256=%s\nfrom=%a\nto=%a\n"
                "shard=%d/%d\n",
                ATTEST_VERSION, f->reference->name, rope, sweep_subject_name(q),
                q->foreign ? q->library_sha256 : own, (double)sweep_float(q->first),
@@ -293,7 +293,8 @@ static attest_status sweep_all(run *r, attest_error *error) {
     r->result->failed = 1;
     r->result->failure = r->workers[0].failure;
   }
-  return failed < 0 ? error->status : ATTEST_OK;
+  r->result->interrupted = failed < 0 && error->status == ATTEST_ERR_INTERRUPT;
+  return failed < 0 && !r->result->interrupted ? error->status : ATTEST_OK;
 }
 
 /* What keeps a sweep from a certificate, whatever the bounds say. */

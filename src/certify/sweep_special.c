@@ -141,7 +141,7 @@ static void add_thresholds(list *l, sweep_worker *w) {
     } else {
       add_changes(l, w, first, last);
     }
-    if (count == 2) list_add(l, "turning-point", i ? first : last);
+    if (r->turn[0] == r->turn[0]) list_add(l, "turning-point", i ? first : last);
   }
   const sweep_kernel *k = w->kernel;
   if (k && k->flush_below == k->flush_below) {

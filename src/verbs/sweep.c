@@ -73,6 +73,16 @@ static int is_beyond(float x, const fmpq_t number, int sign) {
   return order * sign >= 0;
 }
 
+/* The float nearest to the number, or a neighbour of it. */
+static float near(const fmpq_t number) {
+  arb_t ball;
+  arb_init(ball);
+  arb_set_fmpq(ball, number, 64);
+  float x = (float)arf_get_d(arb_midref(ball), ARF_RND_NEAR);
+  arb_clear(ball);
+  return x;
+}
+
 /* --from (sign 1: rounded up) and --to (sign -1: rounded down), as keys. -0 lies below 0. */
 static int parse_end(uint32_t *key, const verb_options *options, const char *name, int sign) {
   const char *text = verb_option(options, name);
@@ -85,9 +95,9 @@ static int parse_end(uint32_t *key, const verb_options *options, const char *nam
   problem_real number;
   problem_real_init(&number);
   int bad = problem_real_parse(&number, text) || number.root;
-  float x = (float)strtod(text, NULL);
   if (number.sign < 0) fmpq_neg(number.value, number.value);
   if (!bad) {
+    float x = near(number.value);
     while (!is_beyond(x, number.value, sign))
       x = nextafterf(x, (float)sign * INFINITY);
     while (is_beyond(nextafterf(x, -(float)sign * INFINITY), number.value, sign))
@@ -96,7 +106,8 @@ static int parse_end(uint32_t *key, const verb_options *options, const char *nam
     if (x == 0) *key = negative ? SWEEP_KEY_MINUS_ZERO : SWEEP_KEY_ZERO;
   }
   problem_real_clear(&number);
-  return bad ? verb_usage_error("--%s %s: a decimal, hex or infinite number is wanted", name, text)
+  return bad ? verb_usage_error("--%s %s: a decimal, a ratio, a hex float, inf or -inf is wanted",
+                                name, text)
              : 0;
 }
 
@@ -134,7 +145,9 @@ static int parse_bounds(certify_bounds *bounds, const sweep_request *q,
   if (!text && !q->foreign) text = sweep_kernel_bound(&q->function);
   if (!text) text = "ulp<=1";
   for (size_t i = 0; text; text = verb_option_nth(options, "bound", ++i)) {
-    if (certify_bounds_add(bounds, text, &error)) return verb_trouble(&error);
+    if (certify_bounds_add(bounds, text, &error))
+      return verb_usage_error(
+          "--bound %s: ulp<=X, abs<=X or rel<=X is wanted, X a number from 0 on", text);
     const certify_bound *b = &bounds->items[bounds->count - 1];
     if (b->output >= 0 ||
         (b->measure != MEASURE_ULP && b->measure != MEASURE_ABS && b->measure != MEASURE_REL))
@@ -146,6 +159,7 @@ static int parse_bounds(certify_bounds *bounds, const sweep_request *q,
 static int parse_ledgers(sweep_request *q, const char ***merge, const verb_options *options) {
   size_t n = 0;
   q->ledger = verb_option(options, "resume");
+  if (q->ledger && !*q->ledger) return verb_usage_error("--resume: the name of a file is wanted");
   while (verb_option_nth(options, "merge", n))
     n++;
   *merge = calloc(n + 1, sizeof **merge);
@@ -196,7 +210,7 @@ static int parse_rope(sweep_request *q, attest_problem **rope, const verb_option
   q->function.pair = pair;
   if (!sweep_angle_is_served(&q->function))
     return verb_usage_error("--rope-base %s --d %ld --pair %ld: the angle of one position is below "
-                            "2^-700: a smaller base is wanted",
+                            "2^-700 or above 2^100: a base nearer to 1 is wanted",
                             base ? base : "10000", d, pair);
   return 0;
 }

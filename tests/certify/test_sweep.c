@@ -41,6 +41,11 @@ static float out_of_order(float x) {
   return x == 0.75f ? correct_exp(0.7499998f) : correct_exp(x);
 }
 
+/* Swapped neighbours on both sides of the pole. */
+static float out_of_order_reciprocal(float x) {
+  return fabsf(x) == 1.5f ? 1 / nextafterf(nextafterf(x, 9 * x), 9 * x) : 1 / x;
+}
+
 static float wrong_sign(float x) {
   return x == 1.5f ? -tanhf(x) : tanhf(x);
 }
@@ -75,6 +80,10 @@ static float minus_inf_past_overflow(float x) {
 
 static float nan_at_one_reciprocal(float x) {
   return x == 0x1.00002p-128f ? NAN : 1 / x;
+}
+
+static float reciprocal(float x) {
+  return 1 / x;
 }
 
 /* 0 is off by exactly 1 relative, -1 beyond e^90 by a little more. */
@@ -255,6 +264,15 @@ START_TEST(order_and_sign_are_counted) {
   sweep_fixture_run(&r, "exp", out_of_order, 0.7f, 0.75f, "ulp<=1e9");
   ck_assert_uint_eq(r.total.disorder, 1);
   ck_assert_uint_eq(sweep_key(0.75f) % SWEEP_BLOCK, 0);
+  sweep_result_clear(&r);
+  sweep_fixture_run(&r, "reciprocal", out_of_order_reciprocal, -1.6f, -1.4f, "ulp<=9");
+  ck_assert_uint_eq(r.total.disorder, 1);
+  sweep_result_clear(&r);
+  sweep_fixture_run(&r, "reciprocal", out_of_order_reciprocal, 1.4f, 1.6f, "ulp<=9");
+  ck_assert_uint_eq(r.total.disorder, 1);
+  sweep_result_clear(&r);
+  sweep_fixture_run(&r, "reciprocal", reciprocal, -0x1p-140f, 0x1p-140f, "ulp<=0.5");
+  ck_assert_uint_eq(r.total.disorder, 0); /* nor across the pole */
   sweep_result_clear(&r);
   sweep_fixture_run(&r, "tanh", wrong_sign, 1.4f, 1.6f, "ulp<=10");
   ck_assert_int_eq(r.verdict, ATTEST_REFUTED);
@@ -631,6 +649,9 @@ START_TEST(records_survive_their_bytes) {
     ck_assert_int_eq(sweep_record_read(&s, bytes, size), 0);
     ck_assert_mem_eq(&r, &s, sizeof r);
     ck_assert_int_eq(sweep_record_read(&s, bytes, size - 1), -1);
+    uint64_t bit = tests_random(&seed) % (8 * size);
+    bytes[bit / 8] ^= (unsigned char)(1u << bit % 8);
+    ck_assert_int_eq(sweep_record_read(&s, bytes, size), -1);
   }
 }
 END_TEST

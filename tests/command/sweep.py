@@ -86,6 +86,13 @@ def killed():
            "reason=interrupted" in out, out)
     expect("... that goes on", document("exp", *slow, "--resume", path("shared")) == whole)
     expect("killed and resumed, the certificate is the same", {k: d[k] for k in whole[1]} == whole[1])
+    for delay in (0.2, 0.5, 0.8):  # when all blocks are done and some are called again; on a busy machine sooner or later
+        one = subprocess.Popen([ATTEST, "sweep", "exp", *slow, "--quiet", "--resume", ledger], cwd=path(""), stdout=subprocess.PIPE, text=True)
+        time.sleep(delay)
+        one.send_signal(signal.SIGINT)
+        out = one.communicate()[0]
+        expect("Ctrl-C at the end leaves an undecided sweep, too", (one.returncode == 3 and "reason=interrupted" in out) or
+               (one.returncode == 0 and out.startswith("CERTIFIED ")) or one.returncode == -signal.SIGINT, (one.returncode, out))
 
 
 def ledgers():
@@ -102,6 +109,16 @@ def ledgers():
     for file in ("other", "lib.c"):
         status, _, out, err = sweep("exp", *RANGE, "--resume", path(file))
         expect(f"{file}, which is no ledger, exits 2", status == 2 and "no ledger" in err, err)
+    status, _, out, err = sweep("exp", *RANGE, "--resume", ":memory:")
+    expect("a ledger of any name is a file", status == 0 and blocks(path(":memory:")) == 65, err)
+    with sqlite3.connect(ledger) as db:
+        first, record = db.execute("SELECT first, record FROM block LIMIT 1 OFFSET 7").fetchone()
+        record = bytearray(record)
+        record[len(record) // 2] ^= 1
+        db.execute("UPDATE block SET record = ? WHERE first = ?", (bytes(record), first))
+    db.close()
+    status, _, out, err = sweep("exp", *RANGE, "--resume", ledger)
+    expect("a ledger with one bit changed exits 2", status == 2 and "damaged" in err and not out, out + err)
     shards = [path(f"shard{i}") for i in (1, 2, 3)]
     for i, file in enumerate(shards):
         status, facts, out, err = sweep("exp", *RANGE, "--shard", f"{i + 1}/3", "--resume", file)
@@ -248,9 +265,16 @@ def errors():
                             (["exp", "--shard", "0/2"], "--shard"), (["exp", "--bound", "backward<=3"], "ulp, abs and rel"),
                             (["exp", "--merge", "/nonexistent"], "/nonexistent"), (["exp", "--resume", "/nonexistent/l"], "/nonexistent/l"),
                             (["exp", "--timeout", "9"], "--library"), (["exp", "--memory", "1G"], "--library"), (["erf"], "erf"), (["sqrt"], "--library"),
-                            (["rope-cos", "--rope-base", "1e300", "--pair", "63"], "smaller base")):
+                            (["rope-cos", "--rope-base", "1e300", "--pair", "63"], "nearer to 1"),
+                            (["rope-sin", "--rope-base", "1e-300", "--pair", "63"], "nearer to 1"), (["exp", "--resume", ""], "--resume"),
+                            (["exp", "--bound", "ulp<=x"], "rel<=X"), (["exp", "--bound", "ulp<=-1"], "rel<=X")):
         status, _, out, err = sweep(*arguments)
         expect(f"sweep {' '.join(arguments)} exits 2", status == 2 and word in err and not out, out + err)
+    start = time.monotonic()
+    status, facts, out, err = sweep("log", "--from", "1/1000000000000", "--to", "1000001/1000000000000000000", "--quiet")
+    expect("ends of a range as ratios", status == 0 and float.fromhex(facts["from"]) >= 1e-12 and
+           float.fromhex(facts["to"]) <= 1.000001e-12 and int(facts["elements"]) in (9, 10), out + err)
+    expect("... take no time", time.monotonic() - start < 30)
 
 
 verdicts()
