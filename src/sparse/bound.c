@@ -5,8 +5,11 @@
  * Derivation. u_P, u_W, u_A, u_O are the unit roundoffs of products, weights, accumulate, result.
  * 1. Arguments. A chain of d products, inputs and scale rounded before, bias, slope, temperature
  * and the affine map after it round at most d + 12 times a quantity below t_j, the absolute version
- *    of the argument; a softcap costs 16 u_P cap more. Underflow adds d 2^(emin-p+2) of the
- * products format times the factors that follow. So an argument is off by half_j, in units of y.
+ *    of the argument; a softcap costs 16 u_P cap more, and takes t_j down by its slope at the
+ * score, where the error may reach where it is steeper: times e^(2 eta), eta the error before the
+ * cap over the cap, or 2 cap where that is large. Underflow adds d 2^(emin-p+2) of the products
+ * format times the factors that follow. So an argument is off by half_j, in units of y. Parameters
+ * and q.k that may leave the normal numbers of products make the bound infinite.
  * 2. Thresholds and largest scores are found from the computed scores; finding a threshold misses
  * by at most (n + 64) 2^-52 (1 for the built-in kernel, which works in double) or (n + 64) u_A.
  * 3. Weights of arguments within half_j + e_j of those of the double tier move x by `moved` (step 4
@@ -46,6 +49,24 @@ room_machine sparse_machine(attest_dtype dtype) {
                         .builtin = 1};
 }
 
+/* Zero, or a normal number of the format with room above it. */
+static int is_normal(const tensor_format *format, double x) {
+  return x == 0 || (fabs(x) >= ldexp(1, format->emin) && fabs(x) < ldexp(1, format->emax - 1));
+}
+
+static int parameters_fit(const sparse_pack *pack, const tensor_format *format, int capped) {
+  return is_normal(format, pack->scale.value) && is_normal(format, pack->inverse_square.value) &&
+         is_normal(format, pack->inverse_temperature.value) &&
+         (!capped || is_normal(format, pack->softcap.value));
+}
+
+/* What an error before a softcap becomes behind it, given what the slope at the score makes of it.
+ */
+static double capped_error(double at_slope, double before, double cap) {
+  double eta = before / cap, z = 2 * eta;
+  return eta <= 0.5 ? at_slope * (1 + z + z * z) : at_slope + 2 * cap;
+}
+
 /* Step 1 and 2: line->up gets half_j + e_j, of all keys for rules that jump. 0: an input may leave
  * the range of the format. */
 static int machine_halves(sparse_row_sums *s, const room_machine *m) {
@@ -59,19 +80,20 @@ static int machine_halves(sparse_row_sums *s, const room_machine *m) {
   if (rule == RULE_WITHIN) unit = pack->inverse_square.value;
   unit = fmax(unit, fabs(pack->scale.value)) + pack->inverse_temperature.value + 1;
   double fixed = d * ldexp(1, format->emin - format->precision + 2) * unit * unit;
-  if (capped) fixed += 16 * u * pack->softcap.value * unit;
+  double small = fixed, round = (d + 12) * u, cap = pack->softcap.value * unit * unit;
+  if (capped) fixed += 16 * u * cap;
   double scale = rule == RULE_THRESHOLD ? pack->alpha_less.value : 1, solve = 0;
   if (rule == RULE_THRESHOLD)
     solve = ((double)s->visible + 64) * (m->builtin ? 0x1p-52 : roundoff(m->accumulate));
   int64_t n = rule == RULE_THRESHOLD || rule == RULE_MARGIN ? line->count : line->total;
   for (int64_t i = 0; i < n; i++) {
-    double t = line->t[i] + line->te[i];
-    if (!(t < ldexp(1, format->emax - 8))) return 0;
-    line->up[i] =
-        (scale * ((d + 12) * u * t + fixed) * (1 + 2 * (d + 12) * u) + solve + line->e[i]) *
-        (1 + 0x1p-20);
+    double t = line->t[i] + line->te[i], form = line->size[line->key[i]], off = round * t;
+    if (!(fmax(t, form) < ldexp(1, format->emax - 8))) return 0;
+    if (capped)
+      off = capped_error(off, (round * fabs(pack->scale.value) * form + small) * unit * unit, cap);
+    line->up[i] = (scale * (off + fixed) * (1 + 2 * round) + solve + line->e[i]) * (1 + 0x1p-20);
   }
-  return (d + 12) * u < 0.25;
+  return round < 0.25 && parameters_fit(pack, format, capped);
 }
 
 /* Step 6: what the model may do to the set of keys. */

@@ -173,7 +173,9 @@ static int fits(const room_machine *machine, const taylor_row_view *v, double la
   double scale = fabs(work->scale);
   int normal =
       scale == 0 || (scale >= ldexp(1, products->emin) && scale < ldexp(1, products->emax));
-  return normal && v->error.slope_max < ldexp(1, products->emax - 1) &&
+  /* The scale may come last. */
+  int unscaled = scale == 0 || v->error.t_max / scale < ldexp(1, products->emax - 1);
+  return normal && unscaled && v->error.slope_max < ldexp(1, products->emax - 1) &&
          v->error.slope_max < ldexp(1, weights->emax - 1) &&
          query * power < ldexp(1, products->emax - 1) && state < ldexp(1, products->emax - 1) &&
          fmax(v->error.slope_max, state) * keys * (1 + largest) < ldexp(1, sums->emax - 1) &&

@@ -141,6 +141,7 @@ static double perturb(rows_row *row, const row_model *m, const room_machine *mac
     if (pack->weights == ROWS_EXP) {
       double y = fmin(s - row->shift, 0);
       exp64_array(&w, &y, 1);
+      w = fmax(w, 0x1p-1009); /* nothing in double may be something in the model */
     } else {
       w = pack->weights == ROWS_SCORE ? fabs(s) : polynomial_size(&slope, pack, fabs(s), 0);
     }

@@ -339,6 +339,43 @@ START_TEST(models_explain_what_their_rounding_does) {
 END_TEST
 enum { MODEL_CASES = 11 };
 
+/* Two keys with values 3 and 5, scores q.k and 0; the verdict on `got` under float32. */
+static attest_verdict single_verdict(const float q[3], const float key[3], const char *param,
+                                     const char *value, float got) {
+  attest_error error;
+  attest_problem *problem = attest_problem_new("sparsemax", &error);
+  float k[6] = {key[0], key[1], key[2], 0, 0, 0}, v[2] = {3, 5};
+  attest_tensor t[] = {attest_tensor_of((void *)q, ATTEST_FLOAT32, 2, (int64_t[]){1, 3}),
+                       attest_tensor_of(k, ATTEST_FLOAT32, 2, (int64_t[]){2, 3}),
+                       attest_tensor_of(v, ATTEST_FLOAT32, 2, (int64_t[]){2, 1}),
+                       attest_tensor_of(&got, ATTEST_FLOAT32, 2, (int64_t[]){1, 1})};
+  ck_assert(!attest_problem_input(problem, "q", &t[0], &error) &&
+            !attest_problem_input(problem, "k", &t[1], &error) &&
+            !attest_problem_input(problem, "v", &t[2], &error) &&
+            !attest_problem_output(problem, "out", &t[3], &error) &&
+            !attest_problem_set(problem, param, value, &error) &&
+            (!strcmp(param, "scale") || !attest_problem_set(problem, "scale", "1", &error)));
+  attest_verdict verdict = under_model(problem, SINGLE);
+  attest_problem_free(problem);
+  return verdict;
+}
+
+/* 2^27 + 7.875 - 2^27 is 0 in float32, where tanh is steep, and 7.875 where it is flat. */
+START_TEST(models_err_where_a_softcap_is_steeper) {
+  const float q[3] = {1, 1, 1}, k[3] = {0x1p27f, 7.875f, -0x1p27f}, small[3] = {1, 7, 1};
+  ck_assert_int_eq(single_verdict(q, k, "softcap", "1", 4), CERTIFIED);
+  ck_assert_int_eq(single_verdict(q, small, "softcap", "1", 4), REFUTED);
+}
+END_TEST
+
+/* q.k overflows before it is scaled: there is no bound. */
+START_TEST(models_may_scale_last) {
+  const float q[3] = {0x1p100f, 0, 0}, k[3] = {0x1p100f, 0, 0}, small[3] = {0x1p10f, 0, 0};
+  ck_assert_int_eq(single_verdict(q, k, "scale", "0x1p-120", 4), UNDECIDED);
+  ck_assert_int_eq(single_verdict(q, small, "scale", "0x1p-120", 4), REFUTED);
+}
+END_TEST
+
 void test_sparse_edges(Suite *suite) {
   TCase *tc = tcase_create("sparse_edges");
   tcase_add_loop_test(tc, rows_that_may_empty_have_their_verdict, 0, sizeof rows / sizeof *rows);
@@ -349,5 +386,7 @@ void test_sparse_edges(Suite *suite) {
   tcase_add_test(tc, saturated_caps_may_all_be_selected);
   tcase_add_test(tc, many_keys_at_the_edge_mix);
   tcase_add_loop_test(tc, models_explain_what_their_rounding_does, 0, MODEL_CASES);
+  tcase_add_test(tc, models_err_where_a_softcap_is_steeper);
+  tcase_add_test(tc, models_may_scale_last);
   suite_add_tcase(suite, tc);
 }
