@@ -1,10 +1,13 @@
 (* SPDX-License-Identifier: LGPL-3.0-or-later *)
 (* What sweeps settle by a rule: results next to a limit that no precision tells from the exact value,
-   src/certify/sweep_limit.c, and finite ones beside values above 2^1000, sweep_ball.c. *)
+   src/certify/sweep_limit.c, and finite ones beside values above 2^1000, sweep_ball.c. coqchk: no (interval
+   arithmetic on Z). *)
 From Coq Require Import ZArith Reals Lra Lia.
 From Flocq Require Import Core.
 From Coquelicot Require Import Coquelicot.
-From Interval Require Import Tactic.
+From Interval Require Import Specific_stdz Specific_ops Tactic.
+From Attest Require enclosure.exp_method.
+Import exp_method.ITZ.
 Open Scope R_scope.
 
 Notation pow2 := (bpow radix2).
@@ -18,17 +21,17 @@ Hypothesis few : IZR bits <= 141 / 100 * v.
 
 Lemma gap_above : 2 * exp (- v) <= 2 * pow2 (- bits) /\ exp (- v) < pow2 (- bits) /\ 2 * exp (- (2 * v)) < pow2 (- bits).
 Proof.
-assert (L : 0 < ln 2 < 7 / 10) by (split; interval).
+assert (L : 0 < ln 2 < 7 / 10) by (split; interval with (i_prec 60)).
 assert (G : exp (- (98 / 100 * v)) <= pow2 (- bits)).
 { rewrite bpow_exp. apply exp_le. change (IZR radix2) with 2. rewrite opp_IZR.
   assert (IZR bits * ln 2 <= 141 / 100 * v * ln 2) by (apply Rmult_le_compat_r; lra).
   assert (141 / 100 * v * ln 2 <= 98 / 100 * v).
   { replace (98 / 100 * v) with (v * (98 / 100)) by ring. replace (141 / 100 * v * ln 2) with (v * (141 / 100 * ln 2)) by ring.
-    apply Rmult_le_compat_l; [lra|interval]. } lra. }
+    apply Rmult_le_compat_l; [lra|interval with (i_prec 60)]. } lra. }
 assert (E : exp (- v) < exp (- (98 / 100 * v))) by (apply exp_increasing; lra).
 assert (T : exp (- (2 * v)) <= exp (- v) * / 2).
 { replace (- (2 * v)) with (- v + - v) by ring. rewrite exp_plus. apply Rmult_le_compat_l; [left; apply exp_pos|].
-  apply Rle_trans with (exp (- 32)); [apply exp_le; lra|interval]. }
+  apply Rle_trans with (exp (- 32)); [apply exp_le; lra|interval with (i_prec 60)]. }
 lra.
 Qed.
 
@@ -266,7 +269,7 @@ assert (Fall : forall s, 9 / 10 <= s <= 31 / 10 -> (0 < x -> short 1 (1 * (4 * R
     assert (- x * s <= - x * (31 / 10)) by (apply Rmult_le_compat_l; lra). split; lra. }
 split; [|split; [|split; [|split; [|split; [|split; [|split; [|split; [|split]]]]]]]].
 - rewrite Rmult_1_l. replace (exp x) with (exp (1 * x)) by (f_equal; ring). apply scaled_exp; lra.
-- rewrite Rmult_1_l, (Rmult_comm x). apply scaled_exp; [split; interval|exact P2].
+- rewrite Rmult_1_l, (Rmult_comm x). apply scaled_exp; [split; interval with (i_prec 60)|exact P2].
 - assert (Ry : 0 < Rabs (- x) <= / 2) by (rewrite Rabs_Ropp; lra).
   destruct (exp_next _ Ry) as [X1 [_ [X2 X3]]]. rewrite Rabs_Ropp in X1. assert (E := exp_pos (- x)).
   set (e := exp (- x)) in *. assert (I : / (1 + e) = / 2 + (1 - e) / (2 * (1 + e))) by (field; lra).
@@ -288,7 +291,7 @@ split; [|split; [|split; [|split; [|split; [|split; [|split; [|split; [|split]]]
 - intros [|m] M; [lia|]. cbn [nest]. replace (x / INR 1) with x by (simpl; field). apply Near. apply nest_size; [exact B3|lia].
 - replace (1 - x) with (1 - x * 1) by ring. apply Fall. lra.
 - replace ((1 - x) ^ 2) with (1 - x * (2 - x)) by ring. apply Fall. lra.
-- replace ((1 - x) ^ 3) with (1 - x * (3 - 3 * x + x * x)) by ring. apply Fall. split; interval.
+- replace ((1 - x) ^ 3) with (1 - x * (3 - 3 * x + x * x)) by ring. apply Fall. split; interval with (i_prec 60).
 Qed.
 
 (** theorem: sweep_near_zero_second — for 0 < x <= 1, cos x lies in (1 - 2 x^2, 1), sin x and tanh x in (x - 2 x^3, x); for x < 0 by symmetry. used by: src/certify/sweep_limit.c, src/certify/sweep_reference.c *)
