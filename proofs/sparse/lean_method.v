@@ -112,9 +112,9 @@ apply (Rmult_le_compat_r (Rabs (ln (1 + t)))) in H; [|lra]. rewrite Rmult_assoc,
 Qed.
 
 Lemma ln_left t : -1/2 <= t <= -1/128 -> ln (1 + t) <= -1/256.
-Proof. intros H. interval. Qed.
+Proof. intros H. interval with (i_prec 60). Qed.
 Lemma ln_right t : 1/128 <= t <= 1/2 -> 1/256 <= ln (1 + t).
-Proof. intros H. interval. Qed.
+Proof. intros H. interval with (i_prec 60). Qed.
 
 Lemma log2_method32 t : lean_range t ->
   Rabs (t * log2_P32 t * ln 2 - ln (1 + t)) <= 159 * pow2 (-18) / 10 * Rabs (ln (1 + t)).
