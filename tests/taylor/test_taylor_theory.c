@@ -173,9 +173,9 @@ START_TEST(plain_computations_stay_within_the_bound) {
 END_TEST
 
 /* The bound of component 0 of the one row of a problem, and the exact element about it. */
-static double bound_of(double *x, const char *degree, const char *arithmetic, double *q, double *k,
-                       double *v, int64_t nk, int64_t d) {
-  const char *const params[] = {"degree", degree, "scale", "1", NULL};
+static double bound_of(double *x, const char *degree, const char *scale, const char *arithmetic,
+                       double *q, double *k, double *v, int64_t nk, int64_t d) {
+  const char *const params[] = {"degree", degree, "scale", scale, NULL};
   attest_error error;
   room_machine machine;
   problem_slice slice;
@@ -209,7 +209,7 @@ START_TEST(the_bound_pays_for_the_products_of_long_rows) {
     s += (float)q[a] * (float)k[a];
   }
   k[LONG] = 1;
-  double bound = bound_of(&x, "1", "products=float32", q, k, v, 2, LONG);
+  double bound = bound_of(&x, "1", "1", "products=float32", q, k, v, 2, LONG);
   float n = (1 + s) - 2, w = (1 + s) + 2, got = n / w;
   printf("long rows: error %.3g, bound %.3g\n", fabs((double)got - x), bound);
   ck_assert_double_le(fabs((double)got - x), bound);
@@ -230,11 +230,20 @@ START_TEST(the_bound_pays_for_the_depth_of_the_sums) {
       chain += (float)v[j + i];
     total += chain;
   }
-  double bound = bound_of(&x, "0", "block=8", q, k, v, MANY, 1);
+  double bound = bound_of(&x, "0", "1", "block=8", q, k, v, MANY, 1);
   float got = total / MANY;
   printf("deep sums: error %.3g, bound %.3g\n", fabs((double)got - x), bound);
   ck_assert_double_le(fabs((double)got - x), bound);
   ck_assert_double_gt(fabs((double)got - x), bound / 32);
+}
+END_TEST
+
+/* The scale may come last, after q.k = 2^16, which is no float16. */
+START_TEST(there_is_no_bound_where_products_overflow_before_the_scale) {
+  double q[1] = {0x1p8}, k[2] = {0x1p4, 0}, v[2] = {3, 5}, x;
+  ck_assert(isfinite(bound_of(&x, "1", "0x1p-14", "products=float16", q, k, v, 2, 1)));
+  k[0] = 0x1p8;
+  ck_assert(isinf(bound_of(&x, "1", "0x1p-14", "products=float16", q, k, v, 2, 1)));
 }
 END_TEST
 
@@ -257,6 +266,7 @@ void test_taylor_theory(Suite *suite) {
   tcase_add_test(tc, plain_computations_stay_within_the_bound);
   tcase_add_test(tc, the_bound_pays_for_the_products_of_long_rows);
   tcase_add_test(tc, the_bound_pays_for_the_depth_of_the_sums);
+  tcase_add_test(tc, there_is_no_bound_where_products_overflow_before_the_scale);
   tcase_add_test(tc, declared_models_are_read_and_refused);
   suite_add_tcase(suite, tc);
 }
