@@ -386,79 +386,6 @@ START_TEST(errors_next_to_a_bin_are_settled) {
 }
 END_TEST
 
-static int holds(arb_t value, measure_interval m) {
-  arb_t end;
-  arb_init(end);
-  arb_set_d(end, m.lo);
-  int holds = !arb_lt(value, end);
-  arb_set_d(end, m.hi);
-  holds = holds && !arb_gt(value, end);
-  arb_clear(end);
-  return holds;
-}
-
-static const char *const with_limits[] = {
-    "tanh", "sigmoid", "expm1",   "silu",         "exp",     "exp2",     "log1p",     "sin",
-    "cos",  "taylor1", "taylor6", "epanechnikov", "taylor3", "biweight", "triweight", "gaussian"};
-enum { WITH_LIMITS = sizeof with_limits / sizeof *with_limits };
-
-/* Large, or next to 0. */
-static float input_near_limit(uint64_t *seed, int k) {
-  float x = (float)(32 + 400 * tests_uniform(seed));
-  if (k % 8 == 0) x = (float)(k % 16 ? 64 : 128);
-  if (k % 2) x = (float)ldexp(1 + tests_uniform(seed), -21 - (int)(tests_random(seed) % 129));
-  if (k % 16 == 1) x = ldexpf(1, -21 - (int)(tests_random(seed) % 129));
-  return tests_random(seed) % 2 ? -x : x;
-}
-
-/* What is said of results near a limit, against 2,000 bits. */
-START_TEST(limits_agree_with_balls) {
-  const char *const *names = with_limits;
-  const tensor_format *format = tensor_dtype_format(ATTEST_FLOAT32);
-  sweep_function f = {.reference = sweep_reference_find(names[_i])};
-  uint64_t seed = tests_seed();
-  int settled = 0;
-  arb_t x, y, t;
-  arb_init(x);
-  arb_init(y);
-  arb_init(t);
-  for (int k = 0; k < 4000; k++) {
-    sweep_limit found;
-    float input = input_near_limit(&seed, k);
-    if (!sweep_limit_find(&found, f.reference, input)) continue;
-    float limit = found.value, near = nextafterf(limit, 0), far = nextafterf(limit, 2 * limit);
-    float gots[] = {limit,     near,      nextafterf(near, 0), -limit,   far,
-                    limit / 2, limit * 2, 0x1p-140f,           0,        nextafterf(far, 2 * far),
-                    -0x1p-3f,  FLT_MAX,   limit * 1.25f,       3 * limit};
-    float got = gots[tests_random(&seed) % (sizeof gots / sizeof *gots)];
-    sweep_element e;
-    if (!sweep_settle_near_limit(&e, f.reference, input, got)) continue;
-    settled++;
-    arb_set_d(x, (double)input);
-    f.reference->ball(y, x, &f, 2000);
-    double nearest;
-    ck_assert(enclosure_round(&nearest, y, format) && e.misrounded == ((double)got != nearest));
-    ck_assert_int_eq(e.wrong_sign, (double)got * nearest < 0);
-    measure_abs_arb(t, (double)got, y, 2000);
-    ck_assert_msg(holds(t, e.error[PEAK_ABS]), "%s abs %a %a", names[_i], (double)input,
-                  (double)got);
-    measure_rel_arb(t, (double)got, y, 2000);
-    ck_assert_msg(holds(t, e.error[PEAK_REL]), "%s rel %a %a", names[_i], (double)input,
-                  (double)got);
-    measure_ulp_arb(t, (double)got, y, format, 2000);
-    ck_assert_msg(holds(t, e.error[PEAK_ULP]), "%s ulp %a %a", names[_i], (double)input,
-                  (double)got);
-    arb_get_lbound_arf(arb_midref(x), t, 1000); /* towards 0 by less than to the next double */
-    double low = arf_get_d(arb_midref(x), ARF_RND_DOWN);
-    ck_assert_int_eq(e.bin, sweep_bin(low));
-  }
-  ck_assert_int_gt(settled, 800);
-  arb_clear(x);
-  arb_clear(y);
-  arb_clear(t);
-}
-END_TEST
-
 /* A row for which neither doubles nor balls are good enough at one input. */
 static void wide_enclose(double *mid, double *rad, const float *x, int64_t n,
                          const sweep_constants *c) {
@@ -667,7 +594,6 @@ void test_sweep(Suite *suite) {
   tcase_add_test(c, nan_and_infinity_are_infinite_errors);
   tcase_add_test(c, a_right_infinity_hides_no_wrong_result);
   tcase_add_test(c, errors_next_to_a_bin_are_settled);
-  tcase_add_loop_test(c, limits_agree_with_balls, 0, WITH_LIMITS);
   tcase_add_test(c, what_stays_open_leaves_the_sweep_undecided);
   tcase_add_test(c, infinities_of_the_wrong_sign_are_counted);
   tcase_add_test(c, errors_beyond_overflow_are_found);
