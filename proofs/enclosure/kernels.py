@@ -587,6 +587,7 @@ class Source:
         """Prints the function with these values of its numbers; its name in Coq."""
         found, kinds, parameters, body = self.find(name), self.kinds(name), self.parameters(name), self.body(name)
         inside = {p[-1]: n for kind, p, n in zip(kinds, parameters, numbers) if kind == "double"}
+        inside |= {p[-1]: static[p[-1]] for p in parameters if "int" in p and p[-1] in static}
         if "c->" in body:
             inside |= {key: n for key, n in static.items() if key.startswith("c->")}
         suffix = "".join(f"_{n}".replace(".", "_").replace("-", "m") for n in inside.values())
@@ -601,7 +602,7 @@ class Source:
 
 def functions(file, wanted, hidden, requires, given=()):
     """Coq definitions of the functions `wanted` of a file; a pair (name, {"c->member": number}) is one
-    with that member of the constants of a sweep."""
+    with that member of the constants of a sweep, (name, {"n": number}) one with a number for its int n."""
     print(f"(* From {file}. *)\nFrom Coq Require Import ZArith.\nFrom Attest Require Import {' '.join(requires)}.")
     source = Source(file, hidden, given)
     for name in wanted:

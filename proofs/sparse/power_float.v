@@ -148,3 +148,83 @@ split; [exact F|]. split.
   + split; [exact H1|]. unfold p. rewrite P20. apply exp_increasing. lra.
 - intros Z. apply H0. unfold p in Z. rewrite P20 in Z. apply exp_lt_inv in Z. lra.
 Qed.
+
+(* ---- profiles ---- *)
+
+Lemma positive_part64 y v : stands64 y v -> stands64 (vd_max float64 y (const (Dyadic 0 0))) (Rmax v 0).
+Proof.
+intros H. assert (Z : stands64 (const (Dyadic 0 0)) 0).
+{ replace 0 with (dyadic_R (Dyadic 0 0)) by (unfold dyadic_R; simpl; ring). apply const64; reflexivity. }
+assert (S := select_lt64 _ _ _ _ _ _ _ _ Z H H Z).
+replace (Rmax v 0) with (if Rlt_dec 0 v then v else 0); [exact S|].
+unfold Rmax. destruct (Rlt_dec 0 v), (Rle_dec v 0); lra.
+Qed.
+
+Lemma product_off a b c e f : 0 <= a -> 0 <= b -> 0 <= e -> 0 <= f -> Rabs (c - a) <= e * a + f -> pow2 (-1075) <= f ->
+  Rabs (rnd64 (c * b) - a * b) <= (e + u64 * (1 + e)) * (a * b) + (1 + u64) * f * b + f.
+Proof.
+intros A B E F H T. assert (N : Rabs (rnd64 (c * b) - c * b) <= u64 * Rabs (c * b) + pow2 (-1075)).
+{ apply (summation.nearest_error (-1074) 53). lia. }
+assert (U0 := bpow_ge_0 radix2 (-53)).
+assert (D : Rabs (c * b - a * b) <= (e * a + f) * b).
+{ rewrite <- Rmult_minus_distr_r, Rabs_mult, (Rabs_pos_eq b) by exact B. apply Rmult_le_compat_r; assumption. }
+assert (S : Rabs (c * b) <= a * b + (e * a + f) * b).
+{ replace (c * b) with (a * b + (c * b - a * b)) by ring. eapply Rle_trans; [apply Rabs_triang|].
+  rewrite (Rabs_pos_eq (a * b)) by (apply Rmult_le_pos; assumption). lra. }
+apply (Rmult_le_compat_l u64) in S; [|exact U0].
+replace (rnd64 (c * b) - a * b) with ((rnd64 (c * b) - c * b) + (c * b - a * b)) by ring.
+eapply Rle_trans; [apply Rabs_triang|]. lra.
+Qed.
+
+(** theorem: profile_error — vd_profile, the weight [y]_+^r of the compact kernels for r = 1, 2, 3, on every instruction set, for |y| <= 2^300: it is finite; 0 for y <= 0, exact for r = 1, and otherwise within (r - 1) u (1 + u) y^r + (1 + y) 2^-1074 of y^r. used by: src/sparse/power_isa.h, src/sparse/kernel.c *)
+Theorem profile_error y : fin64 y = true -> Rabs (val64 y) <= pow2 300 ->
+  let x := Rmax (val64 y) 0 in
+  let w1 := vd_profile_1 float64 y in let w2 := vd_profile_2 float64 y in let w3 := vd_profile_3 float64 y in
+  (fin64 w1 = true /\ val64 w1 = x) /\
+  (fin64 w2 = true /\ Rabs (val64 w2 - x ^ 2) <= u64 * (1 + u64) * x ^ 2 + (1 + x) * pow2 (-1074)) /\
+  (fin64 w3 = true /\ Rabs (val64 w3 - x ^ 3) <= 2 * u64 * (1 + u64) * x ^ 3 + (1 + x) * pow2 (-1074)) /\
+  (val64 y <= 0 -> val64 w1 = 0 /\ val64 w2 = 0 /\ val64 w3 = 0).
+Proof.
+intros F B x w1 w2 w3. assert (Hx := positive_part64 y (val64 y) (conj F eq_refl)). fold x in Hx.
+apply Rabs_le_inv in B. assert (P := bpow_gt_0 radix2 300).
+assert (Bx : 0 <= x <= pow2 300) by (unfold x, Rmax; destruct (Rle_dec (val64 y) 0); lra).
+assert (Fits : forall k v, Rabs v <= bpow radix2 k -> (k <= 1023)%Z -> Rabs v <= bpow radix2 1023).
+{ intros k v H K. apply Rle_trans with (1 := H). apply bpow_le, K. }
+assert (Sq : x * x <= pow2 300 * pow2 300) by (apply Rmult_le_compat; lra). rewrite <- bpow_plus in Sq.
+assert (Sq0 : 0 <= x * x) by (apply Rmult_le_pos; lra).
+assert (H2 : stands64 w2 (rnd64 (x * x))).
+{ apply mul64; [exact Hx|exact Hx|]. apply (Fits (300 + 300)%Z); [rewrite Rabs_pos_eq; lra|lia]. }
+assert (U : 0 < u64 <= / 65536).
+{ split; [apply bpow_gt_0|change (/ 65536) with (pow2 (-16)); apply bpow_le; lia]. }
+assert (T : pow2 (-1074) = 2 * pow2 (-1075)) by (change 2 with (pow2 1); rewrite <- bpow_plus; f_equal; ring).
+assert (T0 : 0 < pow2 (-1075) <= / 65536).
+{ split; [apply bpow_gt_0|change (/ 65536) with (pow2 (-16)); apply bpow_le; lia]. }
+assert (E2 : Rabs (rnd64 (x * x) - x * x) <= u64 * (x * x) + pow2 (-1075)).
+{ assert (N : Rabs (rnd64 (x * x) - x * x) <= u64 * Rabs (x * x) + pow2 (-1075)) by (apply (summation.nearest_error (-1074) 53); lia).
+  rewrite (Rabs_pos_eq (x * x)) in N by exact Sq0. exact N. }
+assert (E3 := product_off (x * x) x _ u64 (pow2 (-1075)) Sq0 (proj1 Bx) (Rlt_le _ _ (proj1 U)) (Rlt_le _ _ (proj1 T0)) E2 (Rle_refl _)).
+assert (H3 : stands64 w3 (rnd64 (rnd64 (x * x) * x))).
+{ apply mul64; [exact H2|exact Hx|]. apply (Fits 1000%Z); [|lia].
+  assert (R : Rabs (rnd64 (x * x)) <= 2 * (x * x) + 1).
+  { replace (rnd64 (x * x)) with ((rnd64 (x * x) - x * x) + x * x) by ring. eapply Rle_trans; [apply Rabs_triang|].
+    rewrite (Rabs_pos_eq (x * x)) by exact Sq0. assert (u64 * (x * x) <= 1 * (x * x)) by (apply Rmult_le_compat_r; lra). lra. }
+  rewrite Rabs_mult, (Rabs_pos_eq x) by lra.
+  apply Rle_trans with (pow2 602 * pow2 300); [|rewrite <- bpow_plus; apply bpow_le; lia].
+  apply Rmult_le_compat; try apply Rabs_pos; try lra.
+  assert (pow2 602 = 4 * pow2 (300 + 300)) by (change 4 with (pow2 2); rewrite <- bpow_plus; f_equal; ring).
+  assert (1 <= pow2 (300 + 300)) by (apply (bpow_le radix2 0); lia). lra. }
+destruct Hx as [F1 V1]. destruct H2 as [F2 V2]. destruct H3 as [F3 V3].
+change (fin64 w1 = true) in F1. change (val64 w1 = x) in V1. change (fin64 w2 = true) in F2. change (fin64 w3 = true) in F3.
+change (val64 w2 = rnd64 (x * x)) in V2. change (val64 w3 = rnd64 (rnd64 (x * x) * x)) in V3.
+rewrite V1, V2, V3. clearbody w1 w2 w3.
+assert (Px : 0 <= x * pow2 (-1075)) by (apply Rmult_le_pos; lra).
+assert (Uq : 0 <= u64 * u64 * (x * x)) by (repeat apply Rmult_le_pos; lra).
+assert (Uc : 0 <= u64 * u64 * (x * x * x)) by (repeat apply Rmult_le_pos; lra).
+split; [split; [exact F1|reflexivity]|]. split; [split; [exact F2|]|]. 2: split; [split; [exact F3|]|].
+- replace (x ^ 2) with (x * x) by ring. rewrite T. lra.
+- replace (x ^ 3) with (x * x * x) by ring. rewrite T.
+  assert (u64 * (x * pow2 (-1075)) <= / 65536 * (x * pow2 (-1075))) by (apply Rmult_le_compat_r; lra). lra.
+- intros N. assert (X0 : x = 0) by (unfold x; apply Rmax_right; exact N).
+  rewrite X0, !Rmult_0_l, !Rmult_0_r. unfold rnd64. rewrite round_0 by apply valid_rnd_N.
+  repeat split.
+Qed.

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
-/* Inputs and outputs of the compiled y^2.5 of the sparse kernels, as bit patterns: "power64 X Y".
- * Compiled for the instruction set ATTEST_ISA. */
+/* Inputs and outputs of the compiled y^2.5 of the sparse kernels and of the profiles [y]_+^r, r =
+ * 1, 2, 3, as bit patterns: "power64 X Y", "profile1 X Y". Compiled for the instruction set
+ * ATTEST_ISA. */
 #include <math.h>
 #include <stdio.h>
 
@@ -39,14 +40,22 @@ static double base(int i) {
   return i % 4 == 0 ? exp2((2 * x - 1) * 420) : i % 4 == 1 ? 1 - ldexp(x, -(i % 40)) : x + 0x1p-30;
 }
 
+static void print(const char *name, double x, vd y) {
+  double lane[VD_LANES];
+  uint64_t a, b;
+  vd_store(lane, y);
+  memcpy(&a, &x, sizeof a);
+  memcpy(&b, lane, sizeof b);
+  printf("%s %llu %llu\n", name, (unsigned long long)a, (unsigned long long)b);
+}
+
 int main(void) {
   for (int i = 0; i < COUNT; i++) {
-    double y = base(i), lane[VD_LANES];
-    uint64_t a, b;
-    vd_store(lane, vd_power(vd_set1(y), 2.5));
-    memcpy(&a, &y, sizeof a);
-    memcpy(&b, lane, sizeof b);
-    printf("power64 %llu %llu\n", (unsigned long long)a, (unsigned long long)b);
+    double y = base(i), x = i % 5 ? y : -y;
+    print("power64", y, vd_power(vd_set1(y), 2.5));
+    print("profile1", x, vd_profile(vd_set1(x), 1));
+    print("profile2", x, vd_profile(vd_set1(x), 2));
+    print("profile3", x, vd_profile(vd_set1(x), 3));
   }
   return 0;
 }

@@ -96,15 +96,12 @@ static void finish_support(sparse_support *support, const sparse_pack *pack) {
       gap[i] -= support->largest;
     exp64_array(weight, gap, (size_t)n);
   }
-  for (int64_t i = 0; i < n; i++) {
-    double y = gap[i];
-    if (rule == RULE_MARGIN)
-      y = pack->margin.value + (y - support->largest) * pack->inverse_square.value;
-    y = y > 0 ? y : 0;
-    if (rule == RULE_MARGIN || rule == RULE_POWER)
-      weight[i] = pack->whole_power == 1 ? y : pack->whole_power == 2 ? y * y : y * y * y;
-    if (rule == RULE_WITHIN || rule == RULE_TOP_MEAN) weight[i] = 1;
-  }
+  for (int64_t i = 0; i < n && rule == RULE_MARGIN; i++)
+    gap[i] = pack->margin.value + (gap[i] - support->largest) * pack->inverse_square.value;
+  if (rule == RULE_MARGIN || rule == RULE_POWER)
+    ISA_DISPATCH(sparse_profile_weights)(weight, gap, n, pack->whole_power);
+  for (int64_t i = 0; i < n && (rule == RULE_WITHIN || rule == RULE_TOP_MEAN); i++)
+    weight[i] = 1;
   support->sum = ISA_DISPATCH(sparse_weight_sum)(weight, n);
 }
 

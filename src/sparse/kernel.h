@@ -31,6 +31,9 @@ ISA_DECLARE(double, sparse_solve_gaps,
             (double *w, double *scratch, double *gap, int64_t *key, int64_t *keys, double r,
              int whole, int is_double));
 
+/* w_j = [y_j]_+^r, r = 1, 2, 3, of n keys; both have room for a multiple of SPARSE_LANES. */
+ISA_DECLARE(void, sparse_profile_weights, (double *w, const double *y, int64_t n, int r));
+
 /* The support of one row. */
 typedef struct {
   int64_t count;

@@ -99,6 +99,14 @@ ISA_INLINE vf vf_inverse(vf x) {
   return y * vf_fma(-x, y, two);
 }
 
+/* [y]_+^r, r = 1, 2, 3, by products (theorem profile_error). */
+ISA_INLINE vd vd_profile(vd y, const int r) {
+  vd x = vd_max(y, vd_set1(0));
+  if (r == 1) return x;
+  if (r == 2) return x * x;
+  return x * x * x;
+}
+
 /* y^r for y > 0 normal; 0 where that is below 2^-1020. With L = log y, within about |r| 2^-51 (1 +
  * 2 |L|) + 2^-52 of it, relatively (theorem power64_error). */
 ISA_INLINE vd vd_power(vd y, double r) {
