@@ -35,6 +35,7 @@ SAN_CFLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fr
 export ASAN_OPTIONS ?= detect_leaks=1:abort_on_error=1:strict_string_checks=1
 export UBSAN_OPTIONS ?= print_stacktrace=1:abort_on_error=1
 export CK_TIMEOUT_MULTIPLIER ?= 20
+export ATTEST_TRIALS ?= 0.25
 endif
 
 # These ask the compiler, so they stay unexpanded until a recipe runs, after `deps`.

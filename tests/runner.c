@@ -11,6 +11,12 @@ uint64_t tests_seed(void) {
   return text ? strtoull(text, NULL, 0) : 1;
 }
 
+int64_t tests_trials(int64_t n) {
+  const char *text = getenv("ATTEST_TRIALS");
+  double share = text ? strtod(text, NULL) : 1;
+  return share > 0 && share < 1 ? (int64_t)(share * (double)n) + 1 : n;
+}
+
 static void print_seed(void) {
   printf("seed %llu (set ATTEST_SEED to change it)\n", (unsigned long long)tests_seed());
 }

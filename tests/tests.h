@@ -13,6 +13,10 @@
 /* The seed of all random tests: ATTEST_SEED in the environment, else 1; printed by the runner. */
 uint64_t tests_seed(void);
 
+/* How many of n trials a long test runs: all of them, or the share ATTEST_TRIALS (0.05) where each
+ * takes many times as long: under valgrind and sanitizers. */
+int64_t tests_trials(int64_t n);
+
 /* splitmix64: small, seedable, the same everywhere. */
 static inline uint64_t tests_random(uint64_t *state) {
   uint64_t z = (*state += 0x9e3779b97f4a7c15u);

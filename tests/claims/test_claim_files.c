@@ -293,14 +293,14 @@ START_TEST(another_last_digit_of_any_printed_number_does_not_hold) {
   attest_error error = {0};
   int flipped = 0;
   ck_assert_msg(!claim_file_open(&file, paths[_i], &error), "%s", error.message);
-  for (size_t i = 0; i < file.count; i++) {
+  for (size_t i = 0; i < (size_t)tests_trials((int64_t)file.count); i++) {
     claim *c = &file.claims[i];
     for (size_t k = 0; k < c->check_count; k++)
       flip_all(&file, i, &c->checks[k], &flipped);
     for (size_t k = 0; k < c->corrected_count; k++)
       flip_all(&file, i, &c->corrected[k], &flipped);
   }
-  ck_assert_int_gt(flipped, 40);
+  ck_assert(flipped > 40 || tests_trials(40) < 40);
   claim_file_close(&file);
 }
 END_TEST

@@ -182,7 +182,7 @@ START_TEST(seventeen_digits_read_back_as_the_same_double) {
   uint64_t state = tests_seed();
   arb_t x;
   arb_init(x);
-  for (int n = 0; n < 5000; n++) {
+  for (int n = 0; n < tests_trials(5000); n++) {
     uint64_t bits = tests_random(&state);
     double d;
     memcpy(&d, &bits, sizeof d);
@@ -236,7 +236,7 @@ START_TEST(radius_covers_the_ball_for_random_balls) {
   arb_init(x);
   arb_init(far);
   arb_init(bound);
-  for (int n = 0; n < 3000; n++) {
+  for (int n = 0; n < tests_trials(3000); n++) {
     long digits = 1 + (long)(tests_random(&state) % 30);
     arb_set_d(x, tests_uniform(&state) - 0.5);
     arb_mul_2exp_si(x, x, (slong)(tests_random(&state) % 2000) - 1000);
@@ -302,7 +302,7 @@ START_TEST(ends_are_rounded_outward_and_no_further) {
   uint64_t state = tests_seed();
   arb_t x;
   arb_init(x);
-  for (int i = 0; i < 2000; i++) {
+  for (int i = 0; i < tests_trials(2000); i++) {
     arb_set_d(x, (tests_uniform(&state) - 0.5) * ldexp(1, (int)(tests_random(&state) % 400) - 200));
     if (i % 3)
       mag_set_d(arb_radref(x), tests_uniform(&state) * ldexp(1, -(int)(tests_random(&state) % 60)));

@@ -105,7 +105,7 @@ START_TEST(binade_edges_and_random_neighbours_of_float32_and_float64) {
       check_neighbours(block * per_binade, f);
       check_neighbours(block * per_binade + per_binade - 1, f);
     }
-    for (int n = 0; n < 4000; n++)
+    for (int n = 0; n < tests_trials(4000); n++)
       check_neighbours((int64_t)(tests_random(&state) % (uint64_t)count), f);
   }
 }
@@ -135,7 +135,7 @@ START_TEST(random_dyadics_round_as_mpfr_does) {
   uint64_t state = tests_seed();
   arb_t x;
   arb_init(x);
-  for (int n = 0; n < 60000; n++) {
+  for (int n = 0; n < tests_trials(60000); n++) {
     const tensor_format *f = tensor_dtype_format(float_dtypes[n % FLOAT_DTYPES]);
     /* Short significands, so that ties are common; exponents all over and around the range. */
     arb_set_si(x, (slong)(tests_random(&state) >> (tests_random(&state) % 63)));
@@ -156,7 +156,7 @@ START_TEST(doubles_round_to_float32_as_the_machine_does) {
   const tensor_format *f = tensor_dtype_format(ATTEST_FLOAT32);
   arb_t x;
   arb_init(x);
-  for (int n = 0; n < 60000; n++) {
+  for (int n = 0; n < tests_trials(60000); n++) {
     double d = ldexp(tests_uniform(&state) - 0.5, (int)(tests_random(&state) % 300) - 160);
     arb_set_d(x, d);
     ck_assert(same(rounded(x, f), (double)(float)d));
@@ -241,7 +241,7 @@ START_TEST(upper_and_lower_are_the_nearest_outward_doubles) {
   arb_init(x);
   arb_init(t);
   arf_init(end);
-  for (int n = 0; n < 20000; n++) {
+  for (int n = 0; n < tests_trials(20000); n++) {
     arb_set_d(x, ldexp(tests_uniform(&state) - 0.5, (int)(tests_random(&state) % 2150) - 1130));
     nudge(x, x, 1, (slong)(tests_random(&state) % 2400) - 1300);
     if (n % 3) mag_set_ui_2exp_si(arb_radref(x), n, (slong)(tests_random(&state) % 2300) - 1200);

@@ -126,7 +126,7 @@ static void compare_problem(const attest_problem *problem, int n, const char *wh
 START_TEST(double_contains_balls) {
   uint64_t seed = tests_seed() * 977 + (uint64_t)_i;
   memset(&quality, 0, sizeof quality);
-  for (int n = 0; quality.elements < ELEMENTS; n++) {
+  for (int n = 0; quality.elements < tests_trials(ELEMENTS); n++) {
     fixture_spec s;
     fixture f;
     char what[512];

@@ -170,7 +170,7 @@ START_TEST(enclosures_contain_a_hundred_thousand_elements_of_every_form) {
   static const char *const forms[] = {"direct", "recurrent", "chunked"};
   uint64_t seed = tests_seed() + 77 * (uint64_t)_i;
   containment t[2] = {{0}};
-  while (t[0].elements < 100000) {
+  while (t[0].elements < tests_trials(100000)) {
     taylor_spec spec;
     taylor_fixture f;
     taylor_fixture_draw(&spec, &seed);

@@ -278,7 +278,7 @@ START_TEST(least_degrees_are_those_of_the_tails_and_minimax_needs_no_more) {
   fmpq_t b, eps;
   fmpq_init(b);
   fmpq_init(eps);
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+  for (int64_t i = 0; i < tests_trials(sizeof cases / sizeof *cases); i++) {
     fmpq_set_si(b, cases[i].b, 1);
     ck_assert_int_eq(fmpq_set_str(eps, cases[i].eps, 10), 0);
     int64_t chebyshev = degree_of(EXP_CHEBYSHEV, EXP_ABSOLUTE, b, eps);

@@ -124,8 +124,8 @@ START_TEST(every_form_stays_within_its_bound_of_the_sums_of_the_definition) {
   const form_case *c = &form_cases[_i];
   double worst = 0;
   int64_t elements = 0;
-  int draws = strcmp(c->form, "low-rank") ? DRAWS : 2 * DRAWS;
-  for (int draw = 0; draw < draws; draw++) {
+  int64_t draws = tests_trials(strcmp(c->form, "low-rank") ? DRAWS : 2 * DRAWS);
+  for (int64_t draw = 0; draw < draws; draw++) {
     positions p;
     open_case(&p, c, &seed);
     for (int wide = 0; wide < 2; wide++) {
