@@ -76,7 +76,7 @@ void ISA(softmax_pass_condition)(softmax_condition *kept, softmax_state_f64 *sta
   const problem_slice *slice = &pack->slice;
   double sink = slice->has_sink ? slice->sink * pack->inverse_temperature : 0;
   int64_t lo, hi;
-  begin_f64(state, pack, row, rows);
+  begin_f64(state, pack, row, rows, 1);
   condition_begin(kept, state, pack);
   union_range(&lo, &hi, state->lo, state->hi, rows);
   for (int64_t key = lo / PASS_KEYS * PASS_KEYS; key < hi; key += PASS_KEYS) {

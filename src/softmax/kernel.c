@@ -48,21 +48,16 @@ static double log_sum(double shift, double sum, const softmax_pack *pack) {
   return pack->problem->values.lse_base == 2 ? lse * EXP64_LOG2E : lse;
 }
 
-/* out[row] = sum / total * back; straight into memory where the row lies there as it is. */
+/* out[row] = x, straight into memory where the row lies there as it is. */
 #define STORE_ROW(real, suffix, type)                                                              \
-  static void store_row_##suffix(attest_tensor *out, int64_t row, const real *sum, real total,     \
-                                 real back, int64_t dv) {                                          \
+  static void store_row_##suffix(attest_tensor *out, int64_t row, const real *x, int64_t dv) {     \
     int64_t at = row * out->stride[0];                                                             \
     if (out->dtype == type && !out->byteswapped && out->stride[1] == 1) {                          \
-      char *to = (char *)out->data + at * (int64_t)sizeof(real);                                   \
-      for (int64_t c = 0; c < dv; c++) {                                                           \
-        real x = sum[c] / total * back;                                                            \
-        memcpy(to + c * (int64_t)sizeof x, &x, sizeof x);                                          \
-      }                                                                                            \
+      memcpy((char *)out->data + at * (int64_t)sizeof *x, x, (size_t)dv * sizeof *x);              \
       return;                                                                                      \
     }                                                                                              \
     for (int64_t c = 0; c < dv; c++)                                                               \
-      tensor_store(out, at + c * out->stride[1], (double)(sum[c] / total * back));                 \
+      tensor_store(out, at + c * out->stride[1], (double)x[c]);                                    \
   }
 STORE_ROW(float, f32, ATTEST_FLOAT32)
 STORE_ROW(double, f64, ATTEST_FLOAT64)
@@ -70,13 +65,12 @@ STORE_ROW(double, f64, ATTEST_FLOAT64)
 /* Divides by the normaliser and stores rows row .. row + rows - 1. */
 #define STORE(real, suffix)                                                                        \
   static int store_rows_##suffix(attest_tensor *out, attest_tensor *lse,                           \
-                                 const softmax_state_##suffix *state, const softmax_pack *pack,    \
+                                 softmax_state_##suffix *state, const softmax_pack *pack,          \
                                  int64_t row, int64_t rows, unsigned char *class, double *value) { \
     int trouble = 0;                                                                               \
-    real back = (real)(1 / pack->value_scale);                                                     \
+    softmax_normalise_##suffix(state, pack, rows);                                                 \
     for (int64_t r = 0; r < rows; r++) {                                                           \
-      const real *sum = state->out + r * pack->dv_pad;                                             \
-      store_row_##suffix(out, row + r, sum, state->sum[r], back, pack->slice.dv);                  \
+      store_row_##suffix(out, row + r, state->out + r * pack->dv_pad, pack->slice.dv);             \
       if (lse->data)                                                                               \
         tensor_store(lse, (row + r) * lse->stride[0],                                              \
                      log_sum((double)state->shift[r], (double)state->sum[r], pack));               \

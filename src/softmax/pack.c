@@ -323,6 +323,12 @@ attest_status softmax_pack_open(softmax_pack **result, const attest_problem *pro
                              int64_t rows) {                                                       \
     ISA_DISPATCH(softmax_pass_##suffix)(state, pack, row, rows);                                   \
   }                                                                                                \
+  ISA_DECLARE(void, softmax_normalise_##suffix,                                                    \
+              (softmax_state_##suffix * state, const softmax_pack *pack, int64_t rows));           \
+  void softmax_normalise_##suffix(softmax_state_##suffix *state, const softmax_pack *pack,         \
+                                  int64_t rows) {                                                  \
+    ISA_DISPATCH(softmax_normalise_##suffix)(state, pack, rows);                                   \
+  }                                                                                                \
   void softmax_state_close_##suffix(softmax_state_##suffix *state) {                               \
     free(state->memory);                                                                           \
     free(state->bias);                                                                             \

@@ -108,7 +108,10 @@ double softmax_norm(double squares, int64_t n);
   void softmax_state_close_##suffix(softmax_state_##suffix *state);                                \
   /* Rows row .. row + rows - 1, rows <= PASS_ROWS. out is left unnormalised. */                   \
   void softmax_pass_##suffix(softmax_state_##suffix *state, const softmax_pack *pack, int64_t row, \
-                             int64_t rows)
+                             int64_t rows);                                                        \
+  /* out <- out / sum / value_scale, of the first `rows` rows. */                                  \
+  void softmax_normalise_##suffix(softmax_state_##suffix *state, const softmax_pack *pack,         \
+                                  int64_t rows)
 
 SOFTMAX_STATE(float, f32);
 SOFTMAX_STATE(double, f64);

@@ -16,9 +16,10 @@
 /* The same beside one row of accumulators. */
 #define WIDTH_ALONE (PANEL / LANES < TILE_WIDTH ? PANEL / LANES : TILE_WIDTH)
 
-/* Scaled queries, visible ranges, empty sums (or the sink's). */
-static void NAME(begin)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
-                        int64_t rows) {
+/* Scaled queries, their absolute values where `sized`, visible ranges, empty sums (or the sink's).
+ */
+ISA_INLINE void NAME(begin)(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
+                            int64_t rows, const int sized) {
   const problem_slice *slice = &pack->slice;
   int64_t d = slice->d, stored = PASS_ROWS * pack->dv_pad;
   REAL scale = (REAL)pack->scale;
@@ -29,12 +30,13 @@ static void NAME(begin)(NAME(softmax_state) * state, const softmax_pack *pack, i
       LOAD(state->row, &slice->q, (row + r) * slice->q.stride[0], d, slice->q.stride[1]);
       problem_visible_range(&state->lo[r], &state->hi[r], pack->problem, slice, row + r);
     }
-    for (int64_t i = 0; i < d; i++) {
-      REAL x = r < rows ? state->row[i] * scale : 0;
-      q[i * TILE_ROWS] = x;
+    for (int64_t i = 0; i < d; i++)
+      q[i * TILE_ROWS] = r < rows ? state->row[i] * scale : 0;
+    for (int64_t i = 0; sized && i < d; i++) {
+      REAL x = q[i * TILE_ROWS];
       size[i * TILE_ROWS] = x < 0 ? -x : x;
     }
-    for (int64_t i = 0; pack->query_size && r < rows && i < d; i++)
+    for (int64_t i = 0; sized && pack->query_size && r < rows && i < d; i++)
       size[i * TILE_ROWS] =
           (REAL)pack->query_size[(row + r) * d + i] * (scale < 0 ? -scale : scale);
     REAL sink = (REAL)slice->sink;
@@ -287,13 +289,26 @@ void ISA(NAME(softmax_pass))(NAME(softmax_state) * state, const softmax_pack *pa
 void ISA(NAME(softmax_pass))(NAME(softmax_state) * state, const softmax_pack *pack, int64_t row,
                              int64_t rows) {
   int64_t lo, hi;
-  NAME(begin)(state, pack, row, rows);
+  NAME(begin)(state, pack, row, rows, 0);
   union_range(&lo, &hi, state->lo, state->hi, rows);
   for (int64_t key = lo / PASS_KEYS * PASS_KEYS; key < hi; key += PASS_KEYS) {
     pass_part p = part_of(state->lo, state->hi, rows, key);
     NAME(score_block)(state, pack, row, rows, key, &p, NULL);
     NAME(weigh_block)(state, pack, &p, rows);
     NAME(gather_block)(state, pack, key, &p, rows);
+  }
+}
+
+void ISA(NAME(softmax_normalise))(NAME(softmax_state) * state, const softmax_pack *pack,
+                                  int64_t rows);
+void ISA(NAME(softmax_normalise))(NAME(softmax_state) * state, const softmax_pack *pack,
+                                  int64_t rows) {
+  VEC back = OP(set1)((REAL)(1 / pack->value_scale));
+  for (int64_t r = 0; r < rows; r++) {
+    REAL *out = state->out + r * pack->dv_pad;
+    VEC total = OP(set1)(state->sum[r]);
+    for (int64_t c = 0; c < pack->dv_pad; c += LANES)
+      OP(store)(out + c, OP(load)(out + c) / total * back);
   }
 }
 

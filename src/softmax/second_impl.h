@@ -6,7 +6,7 @@ void ISA(softmax_row_scores)(double *score, double *size, softmax_state_f64 *sta
 void ISA(softmax_row_scores)(double *score, double *size, softmax_state_f64 *state,
                              const softmax_pack *pack, int64_t row) {
   int64_t lo, hi;
-  begin_f64(state, pack, row, 1);
+  begin_f64(state, pack, row, 1, 1);
   union_range(&lo, &hi, state->lo, state->hi, 1);
   for (int64_t key = lo / PASS_KEYS * PASS_KEYS; key < hi; key += PASS_KEYS) {
     pass_part p = part_of(state->lo, state->hi, 1, key);
