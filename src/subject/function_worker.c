@@ -92,7 +92,7 @@ static void call(function_code *code, const char *abi) {
     header->at = -1;
   } else if (*abi == 'b') {
     function_vectors_baseline(code, out, in, n);
-#if defined(__x86_64__)
+#ifdef ISA_VARIANTS
   } else if (*abi == 'd') {
     function_vectors_avx2(code, out, in, n);
   } else {
