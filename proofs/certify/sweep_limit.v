@@ -65,24 +65,38 @@ split; [|split; [exact S|split; [lra|]]].
 Qed.
 End Limit.
 
-(** theorem: sweep_limit_error — a result a beside an exact value x in (size - gap, size): its distance, and its relative error, which grows with x where 0 < a < x. used by: src/certify/sweep_limit.c *)
-Theorem sweep_limit_error a x size gap : 0 < gap -> gap < size -> size - gap < x < size ->
-  (a < size -> size - a - gap <= Rabs (a - x)) /\ (a <= size - gap -> Rabs (a - x) <= size - a) /\
-  (size <= a -> a - size <= Rabs (a - x) <= a - size + gap) /\
-  Rabs (a - x) / size <= Rabs (a - x) / x <= Rabs (a - x) / (size - gap) /\
-  (0 < a <= size - gap -> Rabs (a - x) / x <= (size - a) / size) /\ (a = 0 -> Rabs (a - x) / x = 1).
+(** theorem: sweep_limit_error — a result a beside an exact value x in (size - gap, size): its distance, and its relative error, which grows with x where 0 < a < x; the same for x in (size, size + gap). used by: src/certify/sweep_limit.c *)
+Theorem sweep_limit_error a x size gap : 0 < gap -> gap < size ->
+  (size - gap < x < size ->
+   (a < size -> size - a - gap <= Rabs (a - x)) /\ (a <= size - gap -> Rabs (a - x) <= size - a) /\
+   (size <= a -> a - size <= Rabs (a - x) <= a - size + gap) /\
+   Rabs (a - x) / size <= Rabs (a - x) / x <= Rabs (a - x) / (size - gap) /\
+   (0 < a <= size - gap -> Rabs (a - x) / x <= (size - a) / size) /\ (a = 0 -> Rabs (a - x) / x = 1)) /\
+  (size < x < size + gap ->
+   (size < a -> a - size - gap <= Rabs (a - x)) /\ (size + gap <= a -> Rabs (a - x) <= a - size) /\
+   (a <= size -> size - a <= Rabs (a - x) <= size - a + gap) /\
+   Rabs (a - x) / (size + gap) <= Rabs (a - x) / x <= Rabs (a - x) / size /\ (a = 0 -> Rabs (a - x) / x = 1)).
 Proof.
-intros Pg Lg [X1 X2]. assert (Px : 0 < x) by lra. assert (P := Rabs_pos (a - x)). repeat split.
-- intros _. rewrite Rabs_minus_sym. apply Rle_trans with (2 := Rle_abs (x - a)). lra.
-- intros H. rewrite Rabs_left1 by lra. lra.
-- rewrite Rabs_pos_eq by lra. lra.
-- rewrite Rabs_pos_eq by lra. lra.
-- unfold Rdiv. apply Rmult_le_compat_l; [exact P|]. apply Rinv_le_contravar; lra.
-- unfold Rdiv. apply Rmult_le_compat_l; [exact P|]. apply Rinv_le_contravar; lra.
-- intros [Pa La]. rewrite Rabs_left1 by lra. replace (- (a - x) / x) with (1 - a / x) by (field; lra).
-  replace ((size - a) / size) with (1 - a / size) by (field; lra). apply Rplus_le_compat_l, Ropp_le_contravar.
-  unfold Rdiv. apply Rmult_le_compat_l; [lra|]. apply Rinv_le_contravar; lra.
-- intros ->. rewrite Rabs_left1 by lra. field. lra.
+intros Pg Lg. assert (P := Rabs_pos (a - x)).
+assert (Quotients : forall lo hi, 0 < lo -> lo <= x <= hi -> Rabs (a - x) / hi <= Rabs (a - x) / x <= Rabs (a - x) / lo).
+{ intros lo hi Pl B. split; unfold Rdiv; (apply Rmult_le_compat_l; [exact P|]; apply Rinv_le_contravar; lra). }
+assert (Zero : 0 < x -> a = 0 -> Rabs (a - x) / x = 1) by (intros X ->; rewrite Rabs_left1 by lra; field; lra).
+split; intros [X1 X2]; assert (Px : 0 < x) by lra.
+- split; [|split; [|split; [|split; [|split]]]].
+  + intros _. rewrite Rabs_minus_sym. apply Rle_trans with (2 := Rle_abs (x - a)). lra.
+  + intros H. rewrite Rabs_left1 by lra. lra.
+  + intros H. rewrite Rabs_pos_eq by lra. lra.
+  + apply Quotients; lra.
+  + intros [Pa La]. rewrite Rabs_left1 by lra. replace (- (a - x) / x) with (1 - a / x) by (field; lra).
+    replace ((size - a) / size) with (1 - a / size) by (field; lra). apply Rplus_le_compat_l, Ropp_le_contravar.
+    unfold Rdiv. apply Rmult_le_compat_l; [lra|]. apply Rinv_le_contravar; lra.
+  + exact (Zero Px).
+- split; [|split; [|split; [|split]]].
+  + intros _. apply Rle_trans with (2 := Rle_abs (a - x)). lra.
+  + intros H. rewrite Rabs_pos_eq by lra. lra.
+  + intros H. rewrite Rabs_left1 by lra. lra.
+  + apply Quotients; lra.
+  + exact (Zero Px).
 Qed.
 
 (* ---- vast values ---- *)

@@ -37,7 +37,7 @@ Proof.
 induction t; simpl; try lra; [apply Rabs_pos|]. apply Rmult_le_pos; [apply Rabs_pos|assumption].
 Qed.
 
-(** theorem: running_error — a tree of products, fused operations, additions and scalings is off by at most the roundoff times the sizes of its partial results, that of products times those of products that stand alone, and one underflow an operation, all grown by the depth of the tree. used by: src/softmax/bound.c *)
+(** theorem: running_error — a tree of products, fused operations, additions and scalings by numbers of size at most 1 is off by at most the roundoff times the sizes of its partial results, that of products times those of products that stand alone, and one underflow an operation, all grown by the depth of the tree. used by: src/softmax/bound.c *)
 Theorem running_error t : shrinks t ->
   Rabs (fl rp rnd t - ex t) <= (u * partials t + up * alone t + INR (ops t) * eta) * (1 + u) ^ depth t.
 Proof.

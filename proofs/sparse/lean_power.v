@@ -49,7 +49,7 @@ Definition lean_off (e V : R) : R := (e + pow2 (-52)) * Rabs V + pow2 (-70).
 (* w against 2^V, V <= 0 *)
 Definition lean_power_near (w e V : R) : Prop :=
   (-1000 <= V -> Rabs (w - exp2 V) <= (lean_off e V + dyadic_R LEAN64_EXP2_ERROR) * (1 + 2 * lean_off e V) * exp2 V) /\
-  (V < -1000 -> w <= pow2 (-999)).
+  (V < -1000 -> 0 <= w <= pow2 (-999)).
 
 Section Power.
 Variables (x r : float64) (X L rho e : R).
@@ -144,7 +144,7 @@ exists w. split; [exact Hw|]. split.
     assert (P := bpow_gt_0 radix2 (-1000)).
     assert (exp2 (1/2) * pow2 (-1000) <= 3/2 * pow2 (-1000)) by (apply Rmult_le_compat_r; lra).
     assert (B1 : pow2 (-999) = 2 * pow2 (-1000)) by (change 2 with (pow2 1); rewrite <- bpow_plus; f_equal; ring).
-    lra.
+    split; lra.
 Qed.
 End Power.
 
@@ -201,6 +201,18 @@ Proof.
 intros Ha Hx. assert (Z : stands64 (const (Dyadic 0 0)) 0).
 { replace 0 with (0 * pow2 0) by ring. apply number64; reflexivity. }
 exact (select_lt64 _ _ _ _ _ _ _ _ Z Ha Hx Z).
+Qed.
+
+(* whatever x is, also where it has overflown *)
+Lemma select_none64 (a x : float64) ra : stands64 a ra -> ra <= 0 ->
+  stands64 (select_lt (const (Dyadic 0 0)) a x (const (Dyadic 0 0))) 0.
+Proof.
+intros Ha N. assert (Z : stands64 (const (Dyadic 0 0)) 0).
+{ replace 0 with (0 * pow2 0) by ring. apply number64; reflexivity. }
+assert (L := less_than_R 52 11 eq_refl eq_refl eq_refl nan64 _ _ _ _ Z Ha).
+change (stands64 (if less_than 52 11 (@const float64 (Dyadic 0 0)) a then x else @const float64 (Dyadic 0 0)) 0).
+destruct (less_than 52 11 (@const float64 (Dyadic 0 0)) a); [|exact Z].
+exfalso. apply (Rle_not_lt _ _ N), L. reflexivity.
 Qed.
 
 Lemma log2_range s : pow2 (-300) <= s <= 1 -> -1100 <= log2 s <= 0.
@@ -326,6 +338,15 @@ destruct (lean_power_stands _ r l (log2 s) rho (dyadic_R LEAN64_LOG2_ERROR) Hl H
 exists (if Rlt_dec 0 y then w else 0), (if Rlt_dec 0 y then v else 0).
 split; [exact (select_positive64 _ _ _ _ Hy Hw)|]. split; [exact (select_positive64 _ _ _ _ Hy Hv)|].
 destruct (Rlt_dec 0 y); split; intros Q; try lra. split; [exact Ew|exact Ev].
+Qed.
+
+Lemma lean_near_none : y <= 0 -> stands64 (fst (lean_near_1 float64 u g r)) 0 /\ stands64 (snd (lean_near_1 float64 u g r)) 0.
+Proof. intros N. split; exact (select_none64 _ _ _ near_y_stands N). Qed.
+
+Lemma inside_of_y : 0 < y -> e < 1.
+Proof.
+intros P. apply Rnot_le_lt. intros N. apply (Rlt_not_le _ _ P).
+apply round_le_generic; [apply FLT_exp_valid; reflexivity|apply valid_rnd_N|apply generic_format_0|lra].
 Qed.
 
 (* What rounding y has lost is exact. *)
@@ -566,39 +587,46 @@ split; [exact Sw|]. split; [exact Sv|]. split; [exact Ew|exact Ev].
 Qed.
 End Near.
 
-(** theorem: lean_power_error — the weights of the fast kernels in float64 by lean powers, of u in [0, 1], a gap in [0, 2] and 0 <= r <= 2^1000, one vector or two at a time and on every instruction set: with y = u - gap as rounded (POWER_ANY), s = max(y, 2^-300) and V = r log2 s, or y = 1 - e as rounded, e = u + gap as rounded (POWER_NEAR) and V = r log2 s where leaner, r log2(1 - e) else, the weight is 0 for y <= 0, and otherwise within (off + LEAN64_EXP2_ERROR)(1 + 2 off) of 2^V, relatively, with off = (E + 2^-52)|V| + 2^-70, E = LEAN64_LOG2_ERROR or, with what rounding y has lost, 2^-34; where V < -1000 it is at most 2^-999. The share beside it is within 3u of w / s, or u(1 + 2^-900) of 1 / s. used by: src/sparse/power_isa.h, src/sparse/solve_isa.c *)
-Theorem lean_power_error u g r : fin64 u = true -> fin64 g = true -> fin64 r = true ->
-  0 <= val64 u <= 1 -> 0 <= val64 g <= 2 -> 0 <= val64 r <= pow2 1000 ->
-  (let y := rnd64 (val64 u - val64 g) in let s := Rmax y (pow2 (-300)) in
-   let w := val64 (fst (lean_any_1 float64 u g r)) in let h := val64 (snd (lean_any_1 float64 u g r)) in
-   (y <= 0 -> w = 0 /\ h = 0) /\
-   (0 < y -> lean_power_near w (dyadic_R LEAN64_LOG2_ERROR) (val64 r * log2 s) /\ Rabs (h - w / s) <= 3 * u64 * (w / s))) /\
-  (let e := rnd64 (val64 u + val64 g) in let y := rnd64 (1 - e) in let s := Rmax y (pow2 (-300)) in
-   let w := val64 (fst (lean_leaner_1 float64 u g r)) in let h := val64 (snd (lean_leaner_1 float64 u g r)) in
-   (y <= 0 -> w = 0 /\ h = 0) /\
-   (0 < y -> lean_power_near w (dyadic_R LEAN64_LOG2_ERROR) (val64 r * log2 s) /\ Rabs (h - / s) <= (u64 + pow2 (-1000)) * / s)) /\
-  (let e := rnd64 (val64 u + val64 g) in let y := rnd64 (1 - e) in
-   let w := val64 (fst (lean_near_1 float64 u g r)) in let h := val64 (snd (lean_near_1 float64 u g r)) in
-   e < 1 -> lean_power_near w (pow2 (-34)) (val64 r * log2 (1 - e)) /\ Rabs (h - / y) <= (u64 + pow2 (-1000)) * / y).
-Proof.
-intros Fu Fg Fr Bu Bg Br.
-assert (Hu : stands64 u (val64 u)) by (split; [exact Fu|reflexivity]).
-assert (Hg : stands64 g (val64 g)) by (split; [exact Fg|reflexivity]).
-assert (Hr : stands64 r (val64 r)) by (split; [exact Fr|reflexivity]).
-split; [|split].
-- destruct (lean_any_stands u g r _ _ _ Hu Hg Hr Br Bu Bg) as [w [h [[_ Ew] [[_ Eh] H]]]].
-  change (val64 (fst (lean_any_1 float64 u g r)) = w) in Ew. change (val64 (snd (lean_any_1 float64 u g r)) = h) in Eh.
-  cbv zeta. rewrite Ew, Eh. exact H.
-- destruct (lean_leaner_stands u g r _ _ _ Hu Hg Hr Br Bu Bg) as [w [h [[_ Ew] [[_ Eh] H]]]].
-  change (val64 (fst (lean_leaner_1 float64 u g r)) = w) in Ew. change (val64 (snd (lean_leaner_1 float64 u g r)) = h) in Eh.
-  cbv zeta. rewrite Ew, Eh. exact H.
-- intros e y w0 h0 He. destruct (lean_near_stands u g r _ _ _ Hu Hg Hr Br Bu Bg He) as [w [h [[_ Ew] [[_ Eh] H]]]].
-  change (w0 = w) in Ew. change (h0 = h) in Eh. rewrite Ew, Eh. exact H.
-Qed.
-
 (* Two vectors at a time are each as one. *)
 Lemma lean_powers_of_two (o : ops) (u g1 g2 r : o) :
   lean_any_2 o u g1 g2 r = (fst (lean_any_1 o u g1 r), fst (lean_any_1 o u g2 r), snd (lean_any_1 o u g1 r), snd (lean_any_1 o u g2 r)) /\
   lean_near_2 o u g1 g2 r = (fst (lean_near_1 o u g1 r), fst (lean_near_1 o u g2 r), snd (lean_near_1 o u g1 r), snd (lean_near_1 o u g2 r)) /\
   lean_leaner_2 o u g1 g2 r = (fst (lean_leaner_1 o u g1 r), fst (lean_leaner_1 o u g2 r), snd (lean_leaner_1 o u g1 r), snd (lean_leaner_1 o u g2 r)).
 Proof. repeat split. Qed.
+
+(* A weight and the share beside it, as computed: both finite. *)
+Definition pair64 (p : float64 * float64) (w h : R) : Prop := stands64 (fst p) w /\ stands64 (snd p) h.
+
+(** theorem: lean_power_error — the weights of the fast kernels in float64 by lean powers, of u in [0, 1], a gap in [0, 2] and 0 <= r <= 2^1000, on every instruction set: with y = u - gap as rounded (POWER_ANY), s = max(y, 2^-300) and V = r log2 s, or y = 1 - e as rounded, e = u + gap as rounded (POWER_NEAR) and V = r log2 s where leaner, r log2(1 - e) else, the weight is finite, 0 for y <= 0, and otherwise within (off + LEAN64_EXP2_ERROR)(1 + 2 off) of 2^V, relatively, with off = (E + 2^-52)|V| + 2^-70, E = LEAN64_LOG2_ERROR or, with what rounding y has lost, 2^-34; where V < -1000 it is in [0, 2^-999]. The share beside it is finite, 0 for y <= 0, and otherwise within 3u of w / s, or u(1 + 2^-900) of 1 / s. Two vectors at a time are each as one. used by: src/sparse/power_isa.h, src/sparse/solve_isa.c *)
+Theorem lean_power_error u g r : fin64 u = true -> fin64 g = true -> fin64 r = true ->
+  0 <= val64 u <= 1 -> 0 <= val64 g <= 2 -> 0 <= val64 r <= pow2 1000 ->
+  (let y := rnd64 (val64 u - val64 g) in let s := Rmax y (pow2 (-300)) in
+   exists w h, pair64 (lean_any_1 float64 u g r) w h /\ (y <= 0 -> w = 0 /\ h = 0) /\
+   (0 < y -> lean_power_near w (dyadic_R LEAN64_LOG2_ERROR) (val64 r * log2 s) /\ Rabs (h - w / s) <= 3 * u64 * (w / s))) /\
+  (let e := rnd64 (val64 u + val64 g) in let y := rnd64 (1 - e) in let s := Rmax y (pow2 (-300)) in
+   exists w h, pair64 (lean_leaner_1 float64 u g r) w h /\ (y <= 0 -> w = 0 /\ h = 0) /\
+   (0 < y -> lean_power_near w (dyadic_R LEAN64_LOG2_ERROR) (val64 r * log2 s) /\ Rabs (h - / s) <= (u64 + pow2 (-1000)) * / s)) /\
+  (let e := rnd64 (val64 u + val64 g) in let y := rnd64 (1 - e) in
+   exists w h, pair64 (lean_near_1 float64 u g r) w h /\ (y <= 0 -> w = 0 /\ h = 0) /\
+   (0 < y -> lean_power_near w (pow2 (-34)) (val64 r * log2 (1 - e)) /\ Rabs (h - / y) <= (u64 + pow2 (-1000)) * / y)) /\
+  (forall g2 : float64,
+   lean_any_2 float64 u g g2 r = (fst (lean_any_1 float64 u g r), fst (lean_any_1 float64 u g2 r), snd (lean_any_1 float64 u g r), snd (lean_any_1 float64 u g2 r)) /\
+   lean_near_2 float64 u g g2 r = (fst (lean_near_1 float64 u g r), fst (lean_near_1 float64 u g2 r), snd (lean_near_1 float64 u g r), snd (lean_near_1 float64 u g2 r)) /\
+   lean_leaner_2 float64 u g g2 r = (fst (lean_leaner_1 float64 u g r), fst (lean_leaner_1 float64 u g2 r), snd (lean_leaner_1 float64 u g r), snd (lean_leaner_1 float64 u g2 r))).
+Proof.
+intros Fu Fg Fr Bu Bg Br.
+assert (Hu : stands64 u (val64 u)) by (split; [exact Fu|reflexivity]).
+assert (Hg : stands64 g (val64 g)) by (split; [exact Fg|reflexivity]).
+assert (Hr : stands64 r (val64 r)) by (split; [exact Fr|reflexivity]).
+split; [|split; [|split]].
+- destruct (lean_any_stands u g r _ _ _ Hu Hg Hr Br Bu Bg) as [w [h [Sw [Sh H]]]].
+  exists w, h. split; [exact (conj Sw Sh)|exact H].
+- destruct (lean_leaner_stands u g r _ _ _ Hu Hg Hr Br Bu Bg) as [w [h [Sw [Sh H]]]].
+  exists w, h. split; [exact (conj Sw Sh)|exact H].
+- intros e y. destruct (Rle_lt_dec y 0) as [N|P].
+  + exists 0, 0. split; [exact (lean_near_none u g r _ _ Hu Hg Bu Bg N)|]. split; [intros; split; reflexivity|intros; lra].
+  + assert (I : e < 1) by exact (inside_of_y _ _ P).
+    destruct (lean_near_stands u g r _ _ _ Hu Hg Hr Br Bu Bg I) as [w [h [Sw [Sh H]]]].
+    exists w, h. split; [exact (conj Sw Sh)|]. split; [intros; lra|intros; exact H].
+- intros g2. exact (lean_powers_of_two float64 u g g2 r).
+Qed.

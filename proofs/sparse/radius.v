@@ -349,7 +349,7 @@ Hypothesis sums : row_sums n vis w off v x a den far offs.
 Notation S j := (score extras tempered d c i (b j) slope (k j) q (key j)).
 Hypothesis tau_ok : sum vis (fun j => ppow r (al * S j - tau)) = 1.
 
-(** theorem: entmax_radius — sparsemax and entmax, any alpha: the output sum_j [(alpha - 1) z_j - tau]_+^(1/(alpha - 1)) v_j, tau such that these weights add up to 1, is within the radius that the double tier computes, from queries and keys on, whatever its solver has found, with its own roundings; scores without softcap, with bias, linear bias, scale and temperature. used by: src/sparse/enclose.c, src/sparse/line.c *)
+(** theorem: entmax_radius — sparsemax and entmax, any alpha with 1/(alpha - 1) between 2^-899 and 2^29: the output sum_j [(alpha - 1) z_j - tau]_+^(1/(alpha - 1)) v_j, tau such that these weights add up to 1, is within the radius that the double tier computes, from queries and keys on, whatever its solver has found, with its own roundings; scores without softcap, with bias, linear bias, scale and temperature. used by: src/sparse/enclose.c, src/sparse/line.c *)
 Theorem entmax_radius :
   Rabs (x - mean vis (fun j => ppow r (al * S j - tau)) v) <= mean_radius n vis a x den far offs 1.
 Proof.

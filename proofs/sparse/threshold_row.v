@@ -606,7 +606,7 @@ destruct (Rle_lt_dec 0 q) as [Q|Q].
 - rewrite (Rabs_left q) in C by exact Q. assert (u64 * - q <= / 1000000000 * - q) by (apply Rmult_le_compat_r; lra). lra.
 Qed.
 
-(** theorem: threshold_error — thresholds of sparsemax and entmax in double, of any alpha, whatever the solver has found: by so much as threshold_shift says, beside its own error, is an argument (alpha - 1) z - tau in double off that of the exact scores, with the rounding of C's own bounds; the residual that `miss` computes included. used by: src/sparse/line.c *)
+(** theorem: threshold_error — thresholds of sparsemax and entmax in double, of any alpha with 1/(alpha - 1) between 2^-899 and 2^29, whatever the solver has found: by so much as threshold_shift says, beside its own error, is an argument (alpha - 1) z - tau in double off that of the exact scores, with the rounding of C's own bounds; the residual that `miss` computes included. used by: src/sparse/line.c *)
 Theorem threshold_error j : (j < n)%nat ->
   Rabs ((Root - G j) - y j) <= rnd64 (rnd64 (e2 j + shift_c E res) * slack).
 Proof.

@@ -11,13 +11,13 @@ static const theorem_link links[] = {
     /* The theorem encloses outputs, and beside it stand those of the sensitivities that `backward`
      * divides by (condition_a, condition_s, second_pass, condition_lse), without a softcap, and of
      * the division (backward_quiet, backward_verdict). The bound `theory` is another analysis, and
-     * the sums of `nmse` come from double-double. */
-    {"softmax", "softmax_radius", "out", "softcap+backward nmse theory", "subnormals=ieee",
-     "softmax_radius"},
+     * the sums of `nmse` come from double-double. Infinities and NaN follow rules of their own. */
+    {"softmax", "softmax_radius", "out", "softcap+backward nmse theory",
+     "subnormals=ieee nonfinite=error", "softmax_radius"},
     {"softmax", "softmax_radius", "lse", "softcap+backward nmse theory",
-     "subnormals=ieee lse-base=e", "softmax_lse"},
-    {"softmax", "softmax_radius", "lse", "backward nmse theory", "subnormals=ieee lse-base=2",
-     "softmax_lse_base2"},
+     "subnormals=ieee nonfinite=error lse-base=e", "softmax_lse"},
+    {"softmax", "softmax_radius", "lse", "backward nmse theory",
+     "subnormals=ieee nonfinite=error lse-base=2", "softmax_lse_base2"},
     {"gaussian", "sparse_radius", "out", "backward nmse theory", "subnormals=ieee",
      "gaussian_radius"},
     {"epanechnikov", "sparse_radius", "out", "backward nmse theory", "subnormals=ieee",

@@ -13,6 +13,10 @@
 /* r of entmax: else the next tier decides */
 #define POWER_LEAST 0x1p-800
 #define POWER_MOST 0x1p28
+/* A scale in double is at most so far off, relatively; 1/h^2 of the Gaussian is at least so large,
+ * and its error, 0 or no less than 2^-130 of it, is normal as well. */
+#define SCALE_OFF 0x1p-30
+#define HALVED_LEAST 0x1p-800
 
 int sparse_line_open(sparse_line *line, const sparse_pack *pack) {
   size_t n = ((size_t)pack->slice.nk + LINE_PANEL) / LINE_PANEL * LINE_PANEL + 1;
@@ -300,6 +304,15 @@ static void select_top(sparse_line *line, double edge) {
   free(kept);
 }
 
+/* Parameters among the subnormals are off by more than roundings, and half of one is no double: the
+ * theorems of enclose.c ask for others, and the next tier takes these. */
+static int is_served(const sparse_pack *pack) {
+  const sparse_constant *scale = &pack->scale;
+  int halves = pack->kernel->is_distance && pack->kernel->rule == RULE_EXP;
+  return scale->error <= SCALE_OFF * fabs(scale->value) &&
+         (!halves || pack->inverse_square.value >= HALVED_LEAST);
+}
+
 void sparse_line_arguments(sparse_line *line, int64_t row, double edge) {
   const sparse_pack *pack = line->pack;
   const problem_slice *slice = &pack->slice;
@@ -318,7 +331,7 @@ void sparse_line_arguments(sparse_line *line, int64_t row, double edge) {
     dots(line->dot, line->size, line->query, pack->keys, slice->d, lo / LINE_PANEL,
          (hi + LINE_PANEL - 1) / LINE_PANEL);
   rule_map(&factor, &shift, pack);
-  line->is_unknown = hi - lo >= LINE_MOST || slice->d >= LINE_MOST;
+  line->is_unknown = hi - lo >= LINE_MOST || slice->d >= LINE_MOST || !is_served(pack);
   for (int64_t j = lo; j < hi; j++) {
     if (pack->has_extras && !problem_visible(pack->problem, slice, row, j)) continue;
     term x = pack->kernel->is_distance ? distance(line, j) : finished_score(line, j);

@@ -147,9 +147,46 @@ START_TEST(double_contains_balls) {
 }
 END_TEST
 
+/* Parameters among the subnormals, of which the theorems do not speak, and those beside them. */
+static const struct {
+  const char *kernel, *param, *value;
+  int is_served;
+} least_parameters[] = {
+    {"gaussian", "bandwidth", "0x1p537", 0},       {"gaussian", "bandwidth", "0x1p401", 0},
+    {"gaussian", "bandwidth", "0x1p399", 1},       {"epanechnikov", "bandwidth", "0x1p537", 1},
+    {"sparsemax", "scale", "7e-324", 0},           {"sparsemax", "scale", "-1e-400", 0},
+    {"sparsemax", "scale", "0x1p-1074", 1},        {"sparsemax", "scale", "0", 1},
+    {"relumax", "scale", "0x1.00000008p-1046", 0}, {"normrelu", "scale", "1e-300", 1},
+};
+
+START_TEST(parameters_among_the_subnormals_are_left_to_balls) {
+  const float scores[] = {1, 2, 3};
+  const char *params[] = {least_parameters[_i].param, least_parameters[_i].value, NULL};
+  int is_scale = !strcmp(params[0], "scale");
+  fixture_row row;
+  problem_slice slice;
+  attest_error error;
+  void *work;
+  one_row r;
+  one_row_init(&r, 2);
+  fixture_row_open(&row, least_parameters[_i].kernel, is_scale ? NULL : params, scores, 3, 2);
+  if (is_scale) ck_assert_int_eq(problem_real_parse(&row.problem->values.scale, params[1]), 0);
+  problem_slice_get(&slice, row.problem, 0);
+  ck_assert_int_eq(sparse_enclose_open(&work, row.problem, &slice, WANT_OUT, &error), ATTEST_OK);
+  sparse_enclose_rows(&r.block, work, WANT_OUT);
+  ck_assert_int_eq(r.block.out.radius[0] < INFINITY, least_parameters[_i].is_served);
+  ck_assert_int_eq(r.block.out.radius[1] < INFINITY, least_parameters[_i].is_served);
+  sparse_enclose_close(work);
+  fixture_row_close(&row);
+  one_row_clear(&r);
+}
+END_TEST
+
 void test_sparse_radius(Suite *suite) {
   TCase *tc = tcase_create("sparse_radius");
   tcase_set_timeout(tc, 60);
   tcase_add_loop_test(tc, double_contains_balls, 0, SPARSE_KERNELS);
+  tcase_add_loop_test(tc, parameters_among_the_subnormals_are_left_to_balls, 0,
+                      sizeof least_parameters / sizeof *least_parameters);
   suite_add_tcase(suite, tc);
 }
