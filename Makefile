@@ -325,7 +325,7 @@ selftest: $(BUILD)/attest ## the certifier on trial: mutants
 	@$(BUILD)/attest selftest
 
 GOALS ?= selftest oracles faults lint fuzz-minute sanitizers threads memcheck coverage proofs-clean
-audit: $(BUILD)/attest $(BUILD)/run-tests ## all of these, each timed, with a line of summary (GOALS="oracles faults": only some)
+audit: $(BUILD)/attest $(BUILD)/run-tests ## the goals in the table at the end of "Trust" in README.md, each timed, with a line of summary (GOALS="oracles faults": only some)
 	@tests/audit/run $(BUILD)/audit $(GOALS)
 
 # ---- housekeeping ----------------------------------------------------------------------------

@@ -21,6 +21,11 @@ static attest_status fail(const sweep_ledger *l, attest_error *error) {
   if (code == SQLITE_NOTADB || code == SQLITE_CORRUPT)
     return attest_fail(error, ATTEST_ERR_INPUT, "%s: no ledger of a sweep (%s)", l->path,
                        sqlite3_errmsg(l->db));
+  if (code == SQLITE_CANTOPEN)
+    return attest_fail(error, ATTEST_ERR_IO,
+                       "%s: this ledger cannot be opened: %s; name one in a folder that is there, "
+                       "with --merge one that --resume has made",
+                       l->path, strerror(sqlite3_system_errno(l->db)));
   return attest_fail(error, ATTEST_ERR_IO, "%s: %s", l->path, sqlite3_errmsg(l->db));
 }
 

@@ -67,7 +67,7 @@ const problem_param problem_params[] = {
   VALUE("empty-row", "", FIELD_CHOICE, empty_row, "zero|nan|error", "zero", "what a row without a visible key returns"),
   VALUE("nonfinite", "", FIELD_CHOICE, nonfinite, "error|ieee", "error",
         "infinities and NaN in visible elements: refused, or followed as IEEE 754 does"),
-  VALUE("subnormals", "", FIELD_CHOICE, subnormals, "ieee|flush", "ieee", "whether subnormal results may be flushed to zero"),
+  VALUE("subnormals", "", FIELD_CHOICE, subnormals, "ieee|flush", "ieee", "whether subnormal results may be flushed to zero; flush is not available in this version"),
   VALUE("ties", "", FIELD_CHOICE, ties, "any|lowest|highest", "any",
         "which of several equal keys top-k must take: any, the first or the last"),
   VALUE("convention", "", FIELD_CHOICE_FROM_ONE, convention, "sdpa|flash-attn|xformers|fla|ggml", "none",

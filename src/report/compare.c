@@ -2,27 +2,38 @@
 #include "compare.h"
 
 #include <ctype.h>
-#include <jansson.h>
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "report.h"
+
 /* ---- reading ---- */
 
-static attest_status read_document(json_t **document, const char *path, attest_error *error) {
+attest_status compare_load(json_t **document, const char *path, attest_error *error) {
   json_error_t why;
+  errno = 0;
   *document = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
-  if (!*document)
-    return attest_fail(error, ATTEST_ERR_INPUT, "%s:%d: %s", path, why.line > 0 ? why.line : 0,
-                       why.text);
+  if (*document) return ATTEST_OK;
+  /* Where the file cannot be opened, text and line say nothing more than errno. */
+  if (json_error_code(&why) == json_error_cannot_open_file)
+    return attest_fail(error, ATTEST_ERR_INPUT, "%s: cannot be opened: %s", path, strerror(errno));
+  return attest_fail(error, ATTEST_ERR_INPUT, "%s:%d: %s; give what --json has written", path,
+                     why.line > 0 ? why.line : 1, why.text);
+}
+
+static attest_status read_document(json_t **document, const char *path, attest_error *error) {
+  attest_status status = compare_load(document, path, error);
+  if (status) return status;
   const char *schema = json_string_value(json_object_get(*document, "schema"));
   if (schema && !strcmp(schema, "attest/1") && json_is_array(json_object_get(*document, "cases")))
     return ATTEST_OK;
   json_decref(*document);
   *document = NULL;
   return attest_fail(error, ATTEST_ERR_INPUT,
-                     "%s is no certificate of attest (schema attest/1): give what --json has "
-                     "written",
+                     "%s is no certificate of attest (schema attest/1): give what --json of "
+                     "attest check or attest certify has written",
                      path);
 }
 
@@ -107,7 +118,7 @@ static void print_place(FILE *f, const char *what, const entry *e) {
 
 static void compare_entry(compare_counts *counts, FILE *f, const entry *before, const entry *after,
                           double growth) {
-  char measure[32], old_measure[32];
+  char measure[32], old_measure[32], figure[32], old_figure[32];
   const char *old = verdict_of(before), *new = verdict_of(after);
   double was = error_of(old_measure, before), is = error_of(measure, after);
   int change = rank_of(new) - rank_of(old);
@@ -119,7 +130,7 @@ static void compare_entry(compare_counts *counts, FILE *f, const entry *before, 
   print_place(f, change < 0 ? "BETTER" : "WORSE", after);
   fprintf(f, " verdict=%s->%s", old, new);
   if (!isnan(was) && !isnan(is) && !strcmp(measure, old_measure))
-    fprintf(f, " %s=%.4g->%.4g", measure, was, is);
+    fprintf(f, " %s=%s->%s", measure, report_figure(old_figure, was), report_figure(figure, is));
   fputc('\n', f);
 }
 

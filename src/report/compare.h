@@ -3,6 +3,7 @@
 #ifndef ATTEST_REPORT_COMPARE_H
 #define ATTEST_REPORT_COMPARE_H
 
+#include <jansson.h>
 #include <stdio.h>
 
 #include "../attest.h"
@@ -10,6 +11,9 @@
 typedef struct {
   size_t same, better, worse, missing, added;
 } compare_counts;
+
+/* The document in a file, json_decref(); what cannot be read is named. */
+attest_status compare_load(json_t **document, const char *path, attest_error *error);
 
 /* Prints a line for each output whose verdict changed, that is missing or new, or whose largest
  * error (in the first bound's measure) grew by more than `growth` (0: not looked at); counts all.

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Two files of attest bench --json, an old and a new one, figure by figure. */
-#include <jansson.h>
 #include <math.h>
 #include <string.h>
 
@@ -20,11 +19,8 @@ int compare_is_benchmark(const char *path) {
 }
 
 static attest_status read_figures(json_t **document, const char *path, attest_error *error) {
-  json_error_t why;
-  *document = json_load_file(path, JSON_REJECT_DUPLICATES, &why);
-  if (!*document)
-    return attest_fail(error, ATTEST_ERR_INPUT, "%s:%d: %s", path, why.line > 0 ? why.line : 0,
-                       why.text);
+  attest_status status = compare_load(document, path, error);
+  if (status) return status;
   if (is_benchmark(*document)) return ATTEST_OK;
   json_decref(*document);
   *document = NULL;

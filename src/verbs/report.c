@@ -18,6 +18,7 @@ static const verb_definition definition = {
     .summary =
         "Compares two certificates (--json of check or certify) output by output: a line for\n"
         "each whose verdict changed (WORSE, BETTER), that is MISSING, or NEW; then the counts.\n"
+        "Statements of certify --builtin are not compared: each run decides them anew.\n"
         "Two files of attest bench --json are compared figure by figure; the largest backward\n"
         "error of each kernel, before and after, is printed even where it is the SAME.",
     .example = "  attest report main.json branch.json --fail-on-regression --growth 2",

@@ -45,6 +45,22 @@ def two():
         expect(f"report {names}", code == 0 and out.startswith(start) and counts in out, out + err)
         code, out, err = run("report", old, new, "--fail-on-regression", *flags)
         expect(f"... --fail-on-regression exits {status}", code == status, out + err)
+    # The same figure as in the verdict line, which is never less than the error.
+    figures = {}
+    for file, out in ((good, OUT), (bad, OUT + np.float32(0.01)), (noisy, OUT * np.float32(1 + 2e-7))):
+        _, (_, line, _) = certificate(os.path.basename(file)[:-5], out)
+        figures[file] = line.split(" backward=")[1].split()[0]
+        high = json.load(open(file))["cases"][0]["outputs"][0]["error"]["backward"]["hi"]
+        expect("a printed figure is not below the error", float(figures[file]) >= high, (figures[file], high))
+    for old, new, flags in ((good, bad, []), (bad, good, []), (good, noisy, ["--growth", "1.5"])):
+        _, out, _ = run("report", old, new, *flags)
+        expect("figures are those of the verdict lines", f" backward={figures[old]}->{figures[new]}\n" in out, out)
+    # The figure for which it matters: 3.8961 is 3.897 rounded up.
+    document = json.load(open(bad))
+    document["cases"][0]["outputs"][0]["error"]["backward"]["hi"] = 3.8961
+    json.dump(document, open(path("figure.json"), "w"))
+    _, out, _ = run("report", path("figure.json"), good)
+    expect("figures are rounded up", " backward=3.897->" in out, out)
     _, out, _ = run("report", good, bad)
     expect("a line names the place and both verdicts",
            "case=layer|0 subject=stored output=out verdict=certified->refuted backward=" in out, out)
@@ -63,7 +79,12 @@ def errors():
         code, out, err = run("report", good, text)
         expect("strange cases do no harm", code == 0 and "missing=1" in out, out + err)
     code, out, err = run("report", good, path("none.json"))
-    expect("a file that is not there is named", code == 2 and "none.json" in err, err)
+    expect("a file that is not there is named once, with the reason",
+           code == 2 and err.count("none.json") == 1 and "No such file" in err and ":0:" not in err, err)
+    open(text, "w").write('{"schema": "attest-sweep/1"}')
+    code, out, err = run("report", good, text)
+    expect("of another document the message says which verbs write certificates",
+           code == 2 and "attest check" in err and "attest certify" in err, err)
     for flags in (["--growth", "0.5"], ["--growth", "x"], ["--growth", "inf"]):
         code, out, err = run("report", good, good, *flags)
         expect(f"{flags} exits 2", code == 2 and "--growth" in err, err)

@@ -104,6 +104,10 @@ def ledgers():
     expect("the ledger of another range exits 2 and is named", status == 2 and ledger in err and "to=" in err, err)
     status, _, out, err = sweep("tanh", *RANGE, "--resume", ledger)
     expect("the ledger of another function exits 2", status == 2 and "function=" in err, err)
+    for flag in ("--resume", "--merge"):
+        status, _, out, err = sweep("exp", *RANGE, flag, path("none/ledger"))
+        expect(f"{flag}: a ledger in no folder is named, with the reason",
+               status == 2 and "none/ledger" in err and "No such file" in err and "folder" in err, err)
     with sqlite3.connect(path("other")) as db:
         db.execute("CREATE TABLE things (x)")
     for file in ("other", "lib.c"):
