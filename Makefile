@@ -313,7 +313,7 @@ coverage: ## run all tests with counts, print the share of lines that they reach
 	@$(MAKE) --no-print-directory BUILD=$(COVERAGE) ISA_OPTIMISE=-O1 CFLAGS='-O1 -g --coverage -fprofile-update=single' \
 	  $(COVERAGE)/attest $(COVERAGE)/run-tests
 	@find $(COVERAGE) -name '*.gcda' -delete
-	@ATTEST_TRIALS=0.25 $(MAKE) --no-print-directory BUILD=$(COVERAGE) ISA_OPTIMISE=-O1 CFLAGS='-O1 -g --coverage -fprofile-update=single' check || \
+	@ATTEST_TRIALS=$${ATTEST_TRIALS:-0.25} $(MAKE) --no-print-directory BUILD=$(COVERAGE) ISA_OPTIMISE=-O1 CFLAGS='-O1 -g --coverage -fprofile-update=single' check || \
 	  echo "coverage: a test failed in this build, which counts lines all the same; see make check"
 	@tests/audit/coverage $(COVERAGE)
 
