@@ -46,11 +46,13 @@ ISA_INLINE vd whole_power(vd y, int n) {
   return power;
 }
 
+/* n > 0. No square is taken that nobody asks for: it might be subnormal, and slow. */
 ISA_INLINE vf rough_whole_power(vf y, int n) {
   vf power = vf_set1(1);
-  for (; n; n >>= 1, y = y * y)
+  for (;; y = y * y) {
     if (n & 1) power = power * y;
-  return power;
+    if (!(n >>= 1)) return power;
+  }
 }
 
 /* One vector: w = y^r where y > 0, else 0, and w / y; for POWER_NEAR 1 / y. There y is 1 - e, e = u
@@ -198,15 +200,21 @@ ISA_INLINE double rough_tree(const vf chain[]) {
   return (double)lane[0];
 }
 
+/* The least y in float: less would be nothing beside a sum of about 1, but its powers might be
+ * subnormal, which some processors take a hundred times as long for. */
+static float rough_least(float r, int how) {
+  return how == POWER_WHOLE ? ldexpf(1, -(int)(120 / r)) : 0x1p-60f;
+}
+
 /* `width` vectors from gap on, the first of which joins chain `first`. */
 ISA_INLINE void add_rough(vf sum[4][ROUGH_VECTORS], int first, const float *gap, float u, float r,
-                          const int how, const int width) {
+                          float least, const int how, const int width) {
   const vf zero = {0}, unit = vf_set1(1);
   vf y[2], safe[2], x[2], inverse[2], power[2];
   for (int i = 0; i < width; i++) {
     vf g = vf_load(gap + i * VF_LANES);
     y[i] = how == POWER_NEAR ? unit - (vf_set1(u) + g) : vf_set1(u) - g;
-    safe[i] = vf_max(y[i], vf_set1(0x1p-60f));
+    safe[i] = vf_max(y[i], vf_set1(least));
     inverse[i] = vf_inverse(safe[i]);
   }
   if (how != POWER_WHOLE) {
@@ -231,6 +239,7 @@ ISA_INLINE void add_rough(vf sum[4][ROUGH_VECTORS], int first, const float *gap,
 
 ISA_INLINE power_sums rough_sums_of(const float *gap, int64_t n, float u, float r, const int how) {
   enum { STEP = ROUGH_VECTORS == 1 ? 2 * ROUGH_LANES : ROUGH_LANES };
+  float least = rough_least(r, how);
   vf sum[4][ROUGH_VECTORS];
   power_sums s = {{0}};
   int64_t j = 0;
@@ -239,8 +248,8 @@ ISA_INLINE power_sums rough_sums_of(const float *gap, int64_t n, float u, float 
       sum[k][i] = (vf){0};
   for (; j + STEP <= n; j += STEP)
     for (int i = 0; i < STEP / VF_LANES; i += 2)
-      add_rough(sum, i, gap + j + i * VF_LANES, u, r, how, 2);
-  if (j < n) add_rough(sum, 0, gap + j, u, r, how, 1);
+      add_rough(sum, i, gap + j + i * VF_LANES, u, r, least, how, 2);
+  if (j < n) add_rough(sum, 0, gap + j, u, r, least, how, 1);
   for (int k = 0; k < (how == POWER_NEAR ? 4 : 2); k++)
     s.m[k] = rough_tree(sum[k]);
   return s;
