@@ -243,6 +243,24 @@ split; [exact Hs|]. split; [exact BS|]. apply lean64_log2_stands; [exact Hs|].
 apply Rle_trans with (2 := proj1 BS). apply bpow_le. lia.
 Qed.
 
+(* The weight w of y as rounded and 1/s, s = max(y, 2^-300). *)
+Lemma safe_power_stands (y r : float64) Y rho : stands64 y Y -> Y <= 1 -> stands64 r rho -> 0 <= rho <= pow2 1000 ->
+  let s := vd_max float64 y (const (Dyadic 1 (-300))) in let S := Rmax Y (pow2 (-300)) in
+  pow2 (-300) <= S <= 1 /\ exists w v,
+    stands64 (vd_lean_exp2_1 float64 (vd_max float64 (mul r (vd_lean_log2_1 float64 s)) (const (Dyadic (-125) 3)))) w /\
+    pow2 (-1001) <= w <= 2 /\ lean_power_near w (dyadic_R LEAN64_LOG2_ERROR) (rho * log2 S) /\
+    stands64 (div (const (Dyadic 1 0)) s) v /\ Rabs (v - / S) <= (u64 + pow2 (-1000)) * / S /\ / S <= pow2 300.
+Proof.
+intros Hy BY Hr Br s S. destruct (safe_log_stands _ _ Hy BY) as [Hs [BS [l [Hl El]]]].
+destruct (inverse_stands _ _ Hs BS) as [v [Hv [Ev IS]]].
+assert (R := log2_range _ BS). assert (ER := log2_error_range).
+destruct (lean_power_stands _ r l (log2 S) rho (dyadic_R LEAN64_LOG2_ERROR) Hl Hr Br) as [w [Hw [Bw Ew]]].
+{ split; [lra|]. apply Rle_trans with (1 := proj2 ER). apply bpow_le. lia. }
+{ exact R. }
+{ fold S in El. pose proof (bpow_ge_0 radix2 (-1073)). lra. }
+split; [exact BS|]. exists w, v. exact (conj Hw (conj Bw (conj Ew (conj Hv (conj Ev IS))))).
+Qed.
+
 Section Any.
 Variables (u g r : float64) (U G rho : R).
 Hypothesis Hu : stands64 u U.
@@ -267,13 +285,7 @@ Proof.
 assert (Hy : stands64 (sub u g) y).
 { apply sub64; [exact Hu|exact Hg|]. apply Rle_trans with 2; [apply Rabs_le; lra|].
   change 2 with (pow2 1). apply bpow_le. lia. }
-destruct (safe_log_stands _ _ Hy y_range) as [Hs [BS [l [Hl El]]]].
-destruct (inverse_stands _ _ Hs BS) as [v [Hv [Ev IS]]].
-assert (R := log2_range _ BS). assert (ER := log2_error_range).
-destruct (lean_power_stands _ r l (log2 s) rho (dyadic_R LEAN64_LOG2_ERROR) Hl Hr rho_range) as [w [Hw [Bw Ew]]].
-{ split; [lra|]. apply Rle_trans with (1 := proj2 ER). apply bpow_le. lia. }
-{ exact R. }
-{ fold y s in El. pose proof (bpow_ge_0 radix2 (-1073)). lra. }
+destruct (safe_power_stands _ _ _ _ Hy y_range Hr rho_range) as [BS [w [v [Hw [Bw [Ew [Hv [Ev IS]]]]]]]].
 destruct (share_stands _ _ w v s Hw Hv Bw BS Ev IS) as [h [Hh Eh]].
 exists (if Rlt_dec 0 y then w else 0), (if Rlt_dec 0 y then h else 0).
 split; [exact (select_positive64 _ _ _ _ Hy Hw)|]. split; [exact (select_positive64 _ _ _ _ Hy Hh)|].
@@ -328,13 +340,7 @@ Lemma lean_leaner_stands : exists w h, stands64 (fst (lean_leaner_1 float64 u g 
   (y <= 0 -> w = 0 /\ h = 0) /\
   (0 < y -> lean_power_near w (dyadic_R LEAN64_LOG2_ERROR) (rho * log2 s) /\ Rabs (h - / s) <= (u64 + pow2 (-1000)) * / s).
 Proof.
-assert (Hy := near_y_stands). destruct (safe_log_stands _ _ Hy near_y_range) as [Hs [BS [l [Hl El]]]].
-destruct (inverse_stands _ _ Hs BS) as [v [Hv [Ev IS]]].
-assert (R := log2_range _ BS). assert (ER := log2_error_range).
-destruct (lean_power_stands _ r l (log2 s) rho (dyadic_R LEAN64_LOG2_ERROR) Hl Hr rho_range) as [w [Hw [Bw Ew]]].
-{ split; [lra|]. apply Rle_trans with (1 := proj2 ER). apply bpow_le. lia. }
-{ exact R. }
-{ fold y s in El. pose proof (bpow_ge_0 radix2 (-1073)). lra. }
+assert (Hy := near_y_stands). destruct (safe_power_stands _ _ _ _ Hy near_y_range Hr rho_range) as [BS [w [v [Hw [Bw [Ew [Hv [Ev IS]]]]]]]].
 exists (if Rlt_dec 0 y then w else 0), (if Rlt_dec 0 y then v else 0).
 split; [exact (select_positive64 _ _ _ _ Hy Hw)|]. split; [exact (select_positive64 _ _ _ _ Hy Hv)|].
 destruct (Rlt_dec 0 y); split; intros Q; try lra. split; [exact Ew|exact Ev].
