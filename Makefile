@@ -22,6 +22,11 @@ FIRST = $(filter deps deps-audit deps-clang deps-peers deps-proofs,$(MAKECMDGOAL
 ifneq ($(filter clean,$(MAKECMDGOALS)),)
 .NOTPARALLEL:
 endif
+# All processors where make was not told how many; several goals that run something keep out of each
+# other's way.
+ifeq ($(MAKELEVEL)$(word 2,$(filter-out $(FIRST) all,$(MAKECMDGOALS))),0)
+MAKEFLAGS += -j$(shell nproc)
+endif
 
 # ---- flags -----------------------------------------------------------------------------------
 # GCC takes x and fmpq_numref(x) for one object, of the size of the latter: false alarms.
@@ -34,7 +39,8 @@ ifneq ($(SAN),)
 SAN_CFLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 export ASAN_OPTIONS ?= detect_leaks=1:abort_on_error=1:strict_string_checks=1
 export UBSAN_OPTIONS ?= print_stacktrace=1:abort_on_error=1
-export CK_TIMEOUT_MULTIPLIER ?= 20
+# A process for each test would spend most of the time in copies of shadow memory.
+export CK_FORK ?= no
 export ATTEST_TRIALS ?= 0.25
 endif
 
@@ -77,6 +83,7 @@ LIB_OBJECTS = $(call obj,$(LIB_SOURCES)) $(isa_obj)
 # (mutate.awk), beside links to all others, and joined with the library's other objects into one
 # object that shows a single symbol (mutants.h). The library itself holds none of it.
 MUTANTS = $(BUILD)/mutants
+MUTANTS_OBJECT = $(MUTANTS)/mutants.o
 MUTANTS_MAIN = src/certify/mutants.c
 MUTANTS_TABLE = src/certify/mutants.txt
 MUTATED := $(sort $(shell sed -n 's/^file //p' $(MUTANTS_TABLE)))
@@ -217,7 +224,7 @@ $(MUTANTS)/mutants.o: $(MUTANT_OBJECTS) $(call obj,$(MUTANTS_MAIN)) $(BUILD)/obj
 	$(call quiet,LINK,$@)ld -r -o $@.all $(filter %.o,$^) && \
 	  objcopy --keep-global-symbol=certify_mutants --strip-debug $@.all $@ && rm $@.all
 
-$(BUILD)/attest: $(call obj,$(CMD_SOURCES)) $(MUTANTS)/mutants.o $(BUILD)/libattest.a
+$(BUILD)/attest: $(call obj,$(CMD_SOURCES)) $(MUTANTS_OBJECT) $(BUILD)/libattest.a
 	$(call quiet,LINK,$@)$(LINK) $(LDLIBS)
 
 test_name = $(patsubst test_%,%,$(basename $(notdir $(1))))
@@ -308,12 +315,14 @@ sanitizers: ## the unit tests under the address and undefined-behaviour sanitize
 memcheck: $(BUILD)/run-tests ## the tests of the ball and exact tiers under valgrind
 	@tests/audit/valgrind $(BUILD)/run-tests
 
+# Lines of mutants are not counted: they are those of the ordinary build.
 COVERAGE = build-coverage
-coverage: ## run all tests with counts, print the share of lines that they reach in each folder of src/
-	@$(MAKE) --no-print-directory BUILD=$(COVERAGE) ISA_OPTIMISE=-O1 CFLAGS='-O1 -g --coverage -fprofile-update=single' \
-	  $(COVERAGE)/attest $(COVERAGE)/run-tests
+COVERAGE_BUILD = $(MAKE) --no-print-directory BUILD=$(COVERAGE) MUTANTS_OBJECT=$(MUTANTS_OBJECT) ISA_OPTIMISE=-O1 \
+  CFLAGS='-O1 -g --coverage -fprofile-update=single'
+coverage: $(MUTANTS_OBJECT) ## run all tests with counts, print the share of lines that they reach in each folder of src/
+	+@$(COVERAGE_BUILD) $(COVERAGE)/attest $(COVERAGE)/run-tests
 	@find $(COVERAGE) -name '*.gcda' -delete
-	@ATTEST_TRIALS=$${ATTEST_TRIALS:-0.25} $(MAKE) --no-print-directory BUILD=$(COVERAGE) ISA_OPTIMISE=-O1 CFLAGS='-O1 -g --coverage -fprofile-update=single' check || \
+	+@CK_FORK=$${CK_FORK:-no} ATTEST_TRIALS=$${ATTEST_TRIALS:-0.25} $(COVERAGE_BUILD) check || \
 	  echo "coverage: a test failed in this build, which counts lines all the same; see make check"
 	@tests/audit/coverage $(COVERAGE)
 

@@ -35,7 +35,9 @@ static const verb_flag flags[] = {
     {"memory", "SIZE", 0, "so is one that takes more (500M, 8G; default: 80 % of what is free)"},
     {"outputs", "LIST", 0, "outputs that a subject must return: out,lse (default: out)"},
     {"dtype", "TYPE", 0, "type of the outputs of --library (default: that of q), or of raw files"},
-    {"shape", "N,N,..", 0, "shape of files without a header (C order, little endian; see --dtype)"},
+    {"shape", "[NAME:]N,N,..", 1,
+     "shape of files without a header (C order, little endian; see --dtype); repeats: k:2,9,8 is "
+     "that of k alone"},
 };
 
 static const verb_definition definition = {
@@ -228,6 +230,7 @@ static attest_status check(report *r, const verb_options *options, int argc, cha
   certify_bounds bounds = {0, NULL};
   verb_problem p;
   attest_status status = parse_bounds(&bounds, options, error);
+  if (!status) verb_note_unused(options, &bounds);
   if (!status && !(status = verb_problem_open(&p, options, error))) {
     status = check_problem(r, &p, &bounds, options, argc, argv, error);
     verb_problem_close(&p);

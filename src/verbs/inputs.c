@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* From options to a resolved problem: parameters set, tensor files mapped. */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -23,28 +24,62 @@ static attest_status add_tensor(verb_problem *p, const char *name, const char *s
                           : attest_problem_input(p->problem, name, tensor, error);
 }
 
-/* --shape and --dtype: what a file without a header holds; ndim -1 without them. */
-static attest_status parse_raw(attest_tensor *like, const verb_options *options,
-                               attest_error *error) {
-  const char *shape = verb_option(options, "shape"), *dtype = verb_option(options, "dtype");
-  *like = (attest_tensor){.ndim = -1};
-  if (!shape) return ATTEST_OK;
-  if (!dtype || tensor_dtype_parse(&like->dtype, dtype))
-    return attest_fail(error, ATTEST_ERR_INPUT,
-                       "--shape needs --dtype: float16, bfloat16, float32 or float64");
+static attest_status parse_shape(attest_tensor *like, const char *text, attest_error *error) {
   like->ndim = 0;
-  for (const char *at = shape;;) {
+  for (const char *at = text;;) {
     char *end;
     errno = 0;
     long long n = strtoll(at, &end, 10);
     if (errno || end == at || n < 0 || like->ndim == ATTEST_MAX_DIMS || (*end && *end != ','))
       return attest_fail(error, ATTEST_ERR_INPUT,
-                         "--shape %s: up to %d whole numbers are wanted, as in 2,9,8", shape,
+                         "--shape %s: up to %d whole numbers are wanted, as in 2,9,8", text,
                          ATTEST_MAX_DIMS);
     like->shape[like->ndim++] = n;
     if (!*end) return ATTEST_OK;
     at = end + 1;
   }
+}
+
+/* The shape behind "NAME:", the whole text without a name; NULL: no tensor has that name. */
+static const char *shape_of(char name[32], const char *text) {
+  const char *colon = strchr(text, ':');
+  if (!colon) {
+    name[0] = 0;
+    return text;
+  }
+  snprintf(name, 32, "%.*s", (int)(colon - text), text);
+  return problem_input_find(name) < 0 && problem_output_find(name) < 0 ? NULL : colon + 1;
+}
+
+/* --shape and --dtype: what tensor `name` is in a file without a header, by the --shape that names
+ * it or the one that names none (of lse, one axis less); ndim -1 without either. */
+static attest_status parse_raw(attest_tensor *like, const char *name, const verb_options *options,
+                               attest_error *error) {
+  const char *text, *shape, *general = NULL, *dtype = verb_option(options, "dtype");
+  int named = 0;
+  *like = (attest_tensor){.ndim = -1};
+  for (size_t i = 0; (text = verb_option_nth(options, "shape", i)); i++) {
+    char owner[32];
+    attest_tensor read;
+    if (!dtype || tensor_dtype_parse(&read.dtype, dtype))
+      return attest_fail(error, ATTEST_ERR_INPUT,
+                         "--shape needs --dtype: float16, bfloat16, float32 or float64");
+    if (!(shape = shape_of(owner, text)))
+      return attest_fail(error, ATTEST_ERR_INPUT,
+                         "--shape %s: no tensor has that name; q:2,9,8 is the shape of q", text);
+    attest_status status = parse_shape(&read, shape, error);
+    if (status) return status;
+    if (!owner[0] && general)
+      return attest_fail(error, ATTEST_ERR_INPUT,
+                         "--shape %s and --shape %s: name the tensor of one, as in k:%s", general,
+                         text, text);
+    if (!owner[0]) general = text;
+    if (!owner[0] && !named && problem_output_find(name) == OUTPUT_LSE && read.ndim > 0)
+      read.ndim--;
+    if (!strcmp(owner, name) || (!owner[0] && !named)) *like = read;
+    named |= !strcmp(owner, name);
+  }
+  return ATTEST_OK;
 }
 
 /* Whether a file has as many bytes as a tensor: what has a header has more. */
@@ -56,17 +91,17 @@ static int has_size_of(const char *path, const attest_tensor *t) {
   return stat(path, &info) == 0 && (double)info.st_size == bytes;
 }
 
-/* `raw`: what a file without a header holds; of lse, one axis less. */
 static attest_status add_flag(verb_problem *p, const char *name, const char *spec, unsigned flags,
-                              const attest_tensor *raw, attest_error *error) {
+                              const verb_options *options, attest_error *error) {
   tensor_file *file;
-  attest_tensor tensor, like = *raw;
-  if (problem_output_find(name) == OUTPUT_LSE && like.ndim > 0) like.ndim--;
-  if (like.ndim > 0 && has_size_of(spec, &like)) {
-    attest_status status = tensor_file_open_raw(&file, spec, &like, error);
+  attest_tensor tensor, like;
+  attest_status status = parse_raw(&like, name, options, error);
+  if (!status && like.ndim > 0 && has_size_of(spec, &like)) {
+    p->has_raw = 1;
+    status = tensor_file_open_raw(&file, spec, &like, error);
     return status ? status : add_tensor(p, name, spec, file, tensor_file_tensor(file, 0), error);
   }
-  attest_status status = tensor_open(&file, &tensor, spec, name, flags, error);
+  if (!status) status = tensor_open(&file, &tensor, spec, name, flags, error);
   return status ? status : add_tensor(p, name, spec, file, &tensor, error);
 }
 
@@ -98,15 +133,16 @@ static attest_status add_dump(verb_problem *p, const char *path, unsigned accept
 
 static attest_status fill(verb_problem *p, const verb_options *options, attest_error *error) {
   unsigned flags = verb_option(options, "bf16") ? TENSOR_BF16 : 0;
-  attest_tensor raw;
-  attest_status status = parse_raw(&raw, options, error);
+  attest_status status = ATTEST_OK;
   for (size_t i = 0; i < options->setting_count && !status; i++) {
     const verb_setting *s = &options->settings[i];
     if (s->param && s->param->kind == PARAM_VALUE)
       status = attest_problem_set(p->problem, s->spelled, s->value, error);
     else if (problem_input_find(s->name) >= 0 || problem_output_find(s->name) >= 0)
-      status = add_flag(p, s->name, s->value, flags, &raw, error);
+      status = add_flag(p, s->name, s->value, flags, options, error);
   }
+  if (!status && verb_option(options, "shape") && !p->has_raw)
+    fprintf(stderr, "attest: --shape has no effect here: no file has its size in bytes\n");
   const char *dump = verb_option(options, "input");
   if (!status && dump) status = add_dump(p, dump, options->definition->accepts, flags, error);
   return status ? status : problem_resolve(p->problem, error);

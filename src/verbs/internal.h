@@ -59,6 +59,8 @@ int verb_check_overwrite(const verb_options *options);
 int verb_is_same_file(const char *spec, const char *path);
 /* Without a subject to run, flags that limit one have no use: 0, or 2 after the complaint. */
 int verb_refuse_limits(const verb_options *options);
+/* A line on standard error for each flag that changes nothing under the bounds given. (refuse.c) */
+void verb_note_unused(const verb_options *options, const certify_bounds *bounds);
 /* Whether --json, --junit and --html can be written, asked before the work: 0, or 2 after the
  * complaint. */
 int verb_can_report(const verb_options *options);

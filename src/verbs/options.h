@@ -79,6 +79,7 @@ typedef struct {
   attest_problem *problem;
   size_t tensor_count;
   verb_tensor *tensors;
+  int has_raw; /* --shape was used */
 } verb_problem;
 
 /* Kernel (operand 0), parameters, input tensors and outputs of `options`, resolved. */

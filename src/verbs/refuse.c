@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: LGPL-3.0-or-later */
 /* Command lines that would do harm or nothing: a file to be written that is also named to be read,
- * or to be written by another flag; limits of what is not run. */
+ * or to be written by another flag; limits of what is not run; flags without effect. */
 #include <string.h>
 #include <sys/stat.h>
 
@@ -46,6 +46,31 @@ int verb_refuse_limits(const verb_options *options) {
     if (verb_option(options, names[i]))
       return verb_usage_error("--%s is for what attest runs (--library, --exec)", names[i]);
   return 0;
+}
+
+/* Whether the bounds, or the one in force without them, ask for a measure. */
+static int is_measured(const certify_bounds *bounds, measure_kind measure) {
+  int named = 0; /* bounds of one output leave the default to the others */
+  for (size_t i = 0; i < bounds->count; i++) {
+    if (bounds->items[i].measure == measure) return 1;
+    named |= bounds->items[i].output >= 0;
+  }
+  return measure == MEASURE_BACKWARD && (named || !bounds->count);
+}
+
+static void note_unused(const verb_options *options, const char *name, const char *wanted) {
+  if (verb_option(options, name))
+    fprintf(stderr, "attest: --%s has no effect here: it is for %s\n", name, wanted);
+}
+
+void verb_note_unused(const verb_options *options, const certify_bounds *bounds) {
+  if (!is_measured(bounds, MEASURE_THEORY)) note_unused(options, "arithmetic", "--bound theory");
+  if (!is_measured(bounds, MEASURE_BACKWARD)) {
+    note_unused(options, "roundoff-weights", "the bound backward");
+    note_unused(options, "roundoff-scores", "the bound backward");
+  }
+  if (!verb_option(options, "library") && !verb_option(options, "shape"))
+    note_unused(options, "dtype", "--library and, with --shape, files without a header");
 }
 
 int verb_check_overwrite(const verb_options *options) {

@@ -8,6 +8,9 @@
 
 typedef float sweep_fake(float x);
 
+/* exp by way of double: all but correctly rounded. */
+sweep_fake sweep_nearest_exp;
+
 /* Sweeps `f` (NULL: the suite's own kernel) as the function `name` over the keys of from .. to, in
  * this process. clear() the result. */
 void sweep_fixture_run(sweep_result *result, const char *name, sweep_fake *f, float from, float to,

@@ -87,7 +87,6 @@ def damaged():
 def raw():
     for name, array, dtype in (("f4", OUT, "float32"), ("f8", OUT.astype("f8"), "float64"), ("f2", OUT.astype("f2"), "f16")):
         array.tofile(path("out.bin"))
-        array[..., 0].tofile(path("unused.bin"))
         LSE.astype(array.dtype).tofile(path("lse.bin"))
         loose = ["--bound", "allclose=2e-3,2e-3"]
         certifies(f"raw {dtype}", *BASE, "--out", path("out.bin"), "--lse", path("lse.bin"), "--shape", "2,9,8", "--dtype",
@@ -102,11 +101,38 @@ def raw():
     OUT.tofile(path("out.bin"))
     certifies("raw inputs", "--q", path("q.bin"), "--k", path("k.bin"), "--v", path("v.bin"), "--out", path("out.bin"),
               "--shape", "2,9,8", "--dtype", "f32")
+    K[:, :5].tofile(path("k.bin"))
+    V[:, :5, :3].tofile(path("v.bin"))
+    few = np.exp(S[..., :5])
+    (few @ V[:, :5, :3] / few.sum(-1, keepdims=True)).astype("f4").tofile(path("o.bin"))
+    shapes = ["--dtype", "f32", "--shape", "2,9,8", "--shape", "k:2,5,8", "--shape", "v:2,5,3"]
+    files = ["--q", path("q.bin"), "--k", path("k.bin"), "--v", path("v.bin"), "--out", path("o.bin")]
+    certifies("raw files of several shapes", *files, *shapes, "--shape", "out:2,9,3")
+    for extra, word in ((["--shape", "2,9,3"], "name the tensor"), (["--shape", "w:2,9,3"], "no tensor has that name"),
+                        (["--shape", "k:"], "--shape"), ([], "o.bin")):
+        status, out, err = run("check", "softmax", *files, *shapes, *extra)
+        expect(f"raw files with {extra} more exit 2", status == 2 and word in err and not out, out + err)
     for flags, word in ((["--shape", "2,9,8"], "--dtype"), (["--shape", "2,9", "--dtype", "f32"], "out.bin"),
                         (["--shape", "2;9", "--dtype", "f32"], "--shape"), (["--shape", "1,1,2,9,8", "--dtype", "f32"], "--shape"),
                         (["--shape", "-2,9,8", "--dtype", "f32"], "--shape"), ([], "out.bin")):
         status, out, err = run("check", "softmax", *BASE, "--out", path("out.bin"), *flags)
         expect(f"raw with {flags} exits 2", status == 2 and word in err and not out, out + err)
+
+
+def without_effect():
+    """Flags that change nothing are named; the verdict stands."""
+    whole = [*BASE, "--out", save("out", OUT)]
+    allclose = ["--bound", "allclose=1e-3,1e-3"]
+    for flags, named in ((["--shape", "2,9,8", "--dtype", "f32"], "shape"), (["--dtype", "float16"], "dtype"),
+                         (["--arithmetic", "weights=float16"], "arithmetic"),
+                         (["--roundoff-scores", "2^-11", *allclose], "roundoff-scores"),
+                         (["--roundoff-weights", "2^-11", *allclose], "roundoff-weights"),
+                         (["--roundoff-scores", "2^-11"], None), (["--arithmetic", "exp=2ulp", "--bound", "theory"], None),
+                         (["--lse", save("lse", LSE), "--roundoff-scores", "2^-11", "--bound", "lse:abs<=1"], None)):
+        status, out, err = run("check", "softmax", *whole, *flags)
+        told = [line for line in err.splitlines() if "has no effect" in line]
+        expect(f"{flags} are told apart by their effect", status == 0 and len(told) == (named is not None)
+               and all(f"--{named} has" in line for line in told), out + err)
 
 
 def large():
@@ -134,5 +160,6 @@ def large():
 npz()
 damaged()
 raw()
+without_effect()
 large()
 done()
