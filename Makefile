@@ -24,7 +24,7 @@ ifneq ($(filter clean,$(MAKECMDGOALS)),)
 endif
 # All processors where make was not told how many; several goals that run something keep out of each
 # other's way.
-ifeq ($(MAKELEVEL)$(word 2,$(filter-out $(FIRST) all,$(MAKECMDGOALS))),0)
+ifeq ($(MAKELEVEL)$(word 2,$(filter-out $(FIRST) all $(BUILD)/%,$(MAKECMDGOALS))),0)
 MAKEFLAGS += -j$(shell nproc)
 endif
 
