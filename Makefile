@@ -326,9 +326,9 @@ coverage: $(MUTANTS_OBJECT) ## run all tests with counts, print the share of lin
 	  echo "coverage: a test failed in this build, which counts lines all the same; see make check"
 	@tests/audit/coverage $(COVERAGE)
 
-proofs-clean: ## check all proofs anew
+proofs-clean: ## check all proofs anew, and that every change of C in proofs/mutants.py breaks them
 	@rm -rf $(BUILD)/proofs
-	@$(MAKE) --no-print-directory proofs
+	@$(MAKE) --no-print-directory proofs PROOF_MUTANTS=all
 
 selftest: $(BUILD)/attest ## the certifier on trial: mutants
 	@$(BUILD)/attest selftest
