@@ -39,8 +39,7 @@ ifneq ($(SAN),)
 SAN_CFLAGS = -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 export ASAN_OPTIONS ?= detect_leaks=1:abort_on_error=1:strict_string_checks=1
 export UBSAN_OPTIONS ?= print_stacktrace=1:abort_on_error=1
-# A process for each test would spend most of the time in copies of shadow memory.
-export CK_FORK ?= no
+export CK_TIMEOUT_MULTIPLIER ?= 20
 export ATTEST_TRIALS ?= 0.25
 endif
 
@@ -322,7 +321,7 @@ COVERAGE_BUILD = $(MAKE) --no-print-directory BUILD=$(COVERAGE) MUTANTS_OBJECT=$
 coverage: $(MUTANTS_OBJECT) ## run all tests with counts, print the share of lines that they reach in each folder of src/
 	+@$(COVERAGE_BUILD) $(COVERAGE)/attest $(COVERAGE)/run-tests
 	@find $(COVERAGE) -name '*.gcda' -delete
-	+@CK_FORK=$${CK_FORK:-no} ATTEST_TRIALS=$${ATTEST_TRIALS:-0.25} $(COVERAGE_BUILD) check || \
+	+@ATTEST_TRIALS=$${ATTEST_TRIALS:-0.25} $(COVERAGE_BUILD) check || \
 	  echo "coverage: a test failed in this build, which counts lines all the same; see make check"
 	@tests/audit/coverage $(COVERAGE)
 

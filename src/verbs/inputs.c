@@ -60,7 +60,7 @@ static attest_status parse_raw(attest_tensor *like, const char *name, const verb
   *like = (attest_tensor){.ndim = -1};
   for (size_t i = 0; (text = verb_option_nth(options, "shape", i)); i++) {
     char owner[32];
-    attest_tensor read;
+    attest_tensor read = {.ndim = 0};
     if (!dtype || tensor_dtype_parse(&read.dtype, dtype))
       return attest_fail(error, ATTEST_ERR_INPUT,
                          "--shape needs --dtype: float16, bfloat16, float32 or float64");
