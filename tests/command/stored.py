@@ -108,6 +108,7 @@ def raw():
     shapes = ["--dtype", "f32", "--shape", "2,9,8", "--shape", "k:2,5,8", "--shape", "v:2,5,3"]
     files = ["--q", path("q.bin"), "--k", path("k.bin"), "--v", path("v.bin"), "--out", path("o.bin")]
     certifies("raw files of several shapes", *files, *shapes, "--shape", "out:2,9,3")
+    certifies("... the general one last", *files, "--shape", "out:2,9,3", *shapes[4:], *shapes[:4])
     for extra, word in ((["--shape", "2,9,3"], "name the tensor"), (["--shape", "w:2,9,3"], "no tensor has that name"),
                         (["--shape", "k:"], "--shape"), ([], "o.bin")):
         status, out, err = run("check", "softmax", *files, *shapes, *extra)
